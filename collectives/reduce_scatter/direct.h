@@ -1,0 +1,85 @@
+// Direct reduce-scatter: every rank sends each owner its block; the owner adds all of them up. One
+// hop and the least data, where every pair of ranks is directly connected.
+//
+// Four ranks, block of rank 1:   0 --A--> 1,  2 --C--> 1,  3 --D--> 1;   then 1: A B C D
+//
+// Loop i is sent before loop i-1 is added up, so that the sum never waits.
+// Per loop and rank: n steps, n-1 slots sent. Hops: 1.
+// Order: ranks 0, 1, ..., n-1; rounded once.
+#pragma once
+
+#include "collectives/patterns/all_peers.h"
+#include "collectives/patterns/lagged_phases.h"
+#include "collectives/schedule.h"
+
+namespace rondo {
+
+class ReduceScatterDirect {
+ public:
+  static constexpr AlgorithmInfo kInfo{
+      .collective = Collective::kReduceScatter,
+      .name = "direct",
+      .summary = "blocks go straight to their owners; one hop, least data; reproducible",
+      .order = FoldOrder::kRankOrder,
+      .minSlots = 2,
+  };
+
+  RONDO_HD constexpr explicit ReduceScatterDirect(const ScheduleArgs& args)
+      : rank_(args.rank),
+        layout_(args.layout),
+        origin_(args.share.offset),
+        partition_(args.share.elems, 1, args.chunkElems, args.grain),
+        peers_(args.rank, args.ranks),
+        phases_(partition_.loops(), 1, others(), 1) {}
+
+  RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
+
+  RONDO_HD constexpr Step step(std::size_t index) const {
+    const LaggedPhases::Position at = phases_.at(index);
+    const int owner = at.second ? rank_ : peers_.peerAtTurn(static_cast<int>(at.turn));
+    const Span chunk = partition_.chunk(at.loop, 0);
+    Step step;
+    step.inputOffset = layout_.offset(owner) + origin_ + chunk.offset;
+    step.outputOffset = origin_ + chunk.offset;
+    step.elems = chunk.elems;
+    step.own = Source::kInput;
+    if (!at.second) {
+      step.send = {peers_.entryOf(owner), 1};
+      return step;
+    }
+    step.recv = peers_.everyone();
+    step.ownPosition = rank_;
+    step.to = Sink::kOutput;
+    step.last = true;
+    return step;
+  }
+
+  RONDO_HD constexpr int recvPeers() const { return peers_.count(); }
+
+  RONDO_HD constexpr int recvPeer(int entry) const { return peers_.peer(entry); }
+
+  RONDO_HD constexpr int sendPeers() const { return peers_.count(); }
+
+  RONDO_HD constexpr int sendPeer(int entry) const { return peers_.peer(entry); }
+
+  RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
+
+  constexpr Cost cost() const {
+    return {.steps = size(),
+            .slotsSent = partition_.loops() * others(),
+            .elemsSent = partition_.elems() * others(),
+            .hops = others() > 0 ? 1U : 0U};
+  }
+
+ private:
+  RONDO_HD constexpr std::size_t others() const { return static_cast<std::size_t>(peers_.count()); }
+
+  int rank_;
+  Layout layout_;
+  std::size_t origin_;
+  LoopPartition partition_;
+  AllPeers peers_;
+  LaggedPhases phases_;
+};
+
+}  // namespace rondo

@@ -1,0 +1,92 @@
+// The list of all algorithms. Adding one means: write its file, add it to AllSchedules. Planner,
+// command-line help, docs and tests read it from here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "collectives/all_gather/direct.h"
+#include "collectives/all_gather/log_tree.h"
+#include "collectives/all_gather/ring.h"
+#include "collectives/all_reduce/double_tree.h"
+#include "collectives/all_reduce/one_shot.h"
+#include "collectives/all_reduce/rank_chain.h"
+#include "collectives/all_reduce/ring.h"
+#include "collectives/all_reduce/two_shot.h"
+#include "collectives/barrier/dissemination.h"
+#include "collectives/broadcast/chain.h"
+#include "collectives/broadcast/tree.h"
+#include "collectives/reduce/chain.h"
+#include "collectives/reduce/tree.h"
+#include "collectives/reduce_scatter/direct.h"
+#include "collectives/reduce_scatter/log_tree.h"
+#include "collectives/reduce_scatter/ring.h"
+#include "collectives/schedule.h"
+
+namespace rondo {
+
+template <Schedule... S>
+struct ScheduleList {
+  static constexpr std::size_t kCount = sizeof...(S);
+  static constexpr std::array<AlgorithmInfo, kCount> kInfos = {S::kInfo...};
+};
+
+using AllSchedules = ScheduleList<AllReduceOneShot,
+                                  AllReduceTwoShot,
+                                  AllReduceRing,
+                                  AllReduceDoubleTree,
+                                  AllReduceRankChain,
+                                  ReduceScatterDirect,
+                                  ReduceScatterRing,
+                                  ReduceScatterLogTree,
+                                  AllGatherDirect,
+                                  AllGatherRing,
+                                  AllGatherLogTree,
+                                  BroadcastTree,
+                                  BroadcastChain,
+                                  ReduceTree,
+                                  ReduceChain,
+                                  BarrierDissemination>;
+
+/// An algorithm's row in AllSchedules.
+enum class AlgorithmId : std::uint8_t {};
+
+inline constexpr std::size_t kAlgorithmCount = AllSchedules::kCount;
+
+constexpr AlgorithmId algorithmAt(std::size_t row) {
+  return static_cast<AlgorithmId>(row);
+}
+
+constexpr const AlgorithmInfo& algorithmInfo(AlgorithmId id) {
+  return AllSchedules::kInfos[static_cast<std::size_t>(id)];
+}
+
+/// The algorithm of that name for `collective`, e.g. (kAllReduce, "ring").
+constexpr std::optional<AlgorithmId> findAlgorithm(Collective collective, std::string_view name) {
+  for (std::size_t row = 0; row < kAlgorithmCount; ++row) {
+    const AlgorithmInfo& info = AllSchedules::kInfos[row];
+    if (info.collective == collective && info.name == name) return algorithmAt(row);
+  }
+  return std::nullopt;
+}
+
+namespace detail {
+
+template <class Visitor, Schedule... S>
+constexpr void visitRow(ScheduleList<S...>, std::size_t row, Visitor&& visitor) {
+  std::size_t at = 0;
+  (void)((at++ == row ? (visitor.template operator()<S>(), true) : false) || ...);
+}
+
+}  // namespace detail
+
+/// Calls `visitor.template operator()<S>()` for the schedule class S of `id`.
+template <class Visitor>
+constexpr void visitAlgorithm(AlgorithmId id, Visitor&& visitor) {
+  detail::visitRow(AllSchedules{}, static_cast<std::size_t>(id), std::forward<Visitor>(visitor));
+}
+
+}  // namespace rondo

@@ -1,0 +1,125 @@
+// What a schedule is: the contract between the algorithms in this folder and everything that runs,
+// proves, prices or draws them.
+//
+// A schedule is the whole work of one rank on one channel for one operation, as a pure function
+// from step number to step. It holds no buffer and no state, allocates nothing, and depends only on
+// its arguments: never on data, addresses, slot depth or time. That is why one execution order
+// proves all.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "collectives/partition.h"
+#include "collectives/step.h"
+#include "kernels/portability.h"
+
+namespace rondo {
+
+/// The operations. Names for people: collectiveName().
+enum class Collective : std::uint8_t {
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kBroadcast,
+  kReduce,
+  kBarrier,
+};
+
+inline constexpr int kCollectiveCount = 6;
+
+/// "all_reduce", "reduce_scatter", ...: the spelling of commands, messages and overrides.
+constexpr std::string_view collectiveName(Collective collective) {
+  constexpr std::string_view kNames[kCollectiveCount] = {
+      "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"};
+  return kNames[static_cast<int>(collective)];
+}
+
+constexpr bool isReduction(Collective collective) {
+  return collective == Collective::kAllReduce || collective == Collective::kReduceScatter ||
+         collective == Collective::kReduce;
+}
+
+constexpr bool hasRoot(Collective collective) {
+  return collective == Collective::kBroadcast || collective == Collective::kReduce;
+}
+
+/// Where each rank's block lies in the larger buffer of reduce-scatter (input) and all-gather
+/// (output): blocks of one size, in rank order.
+class Layout {
+ public:
+  RONDO_HD constexpr Layout() = default;
+
+  RONDO_HD constexpr explicit Layout(std::size_t blockElems) : blockElems_(blockElems) {}
+
+  /// First element of the block of `rank`.
+  RONDO_HD constexpr std::size_t offset(int rank) const {
+    return static_cast<std::size_t>(rank) * blockElems_;
+  }
+
+ private:
+  std::size_t blockElems_ = 0;
+};
+
+/// Everything a schedule is made from. All fields but `rank` are the same on all ranks.
+struct ScheduleArgs {
+  int rank = 0;
+  int ranks = 1;
+  int root = 0;     ///< broadcast and reduce only
+  int channel = 0;  ///< the double tree takes its tree from this number's parity
+  Layout layout;    ///< reduce-scatter and all-gather only
+  /// This channel's part of the buffer; for reduce-scatter and all-gather its part of each block.
+  Span share;
+  std::size_t chunkElems = 1;  ///< most elements in one slot; a multiple of `grain`
+  std::size_t grain = 1;       ///< elements; keeps chunk boundaries on cache lines
+};
+
+/// In which order and precision an algorithm adds (docs/numerics.md).
+enum class FoldOrder : std::uint8_t {
+  kNone,       ///< moves data only
+  kRankOrder,  ///< ranks 0..n-1, in the accumulator's type, rounded once
+  kHopRounded  ///< the order of the algorithm's path, rounded to the element's type at each hop
+};
+
+/// One row of the registry: what planner, help, docs and tests know of an algorithm.
+struct AlgorithmInfo {
+  Collective collective = Collective::kAllReduce;
+  std::string_view name;     ///< unique within its collective; used in overrides and tables
+  std::string_view summary;  ///< one line for people: how it works and what it is good at
+  FoldOrder order = FoldOrder::kNone;
+  int minSlots = 2;         ///< fewest slots per connection it is free of deadlock with
+  int naturalChannels = 1;  ///< channels needed for its full effect (the double tree: one per tree)
+};
+
+/// What one rank's schedule does in total; each algorithm gives it in closed form.
+struct Cost {
+  std::size_t steps = 0;
+  std::size_t slotsSent = 0;      ///< slots posted
+  std::size_t elemsSent = 0;      ///< elements in those slots, native wire
+  std::size_t wideElemsSent = 0;  ///< elements in those slots, accumulator wire
+  /// Longest chain of connections that one chunk crosses before the operation is complete
+  /// everywhere.
+  std::size_t hops = 0;
+
+  friend constexpr bool operator==(const Cost&, const Cost&) = default;
+};
+
+/// The shape of every algorithm. Tables list the peers this rank receives from and sends to; steps
+/// name ranges of them. Every entry is used by some step when the share is not empty.
+template <class S>
+concept Schedule = std::constructible_from<S, const ScheduleArgs&> &&
+    requires(const S& schedule, std::size_t index, int entry) {
+  { S::kInfo } -> std::convertible_to<const AlgorithmInfo&>;
+  { schedule.size() } -> std::same_as<std::size_t>;
+  { schedule.step(index) } -> std::same_as<Step>;
+  { schedule.recvPeers() } -> std::same_as<int>;
+  { schedule.recvPeer(entry) } -> std::same_as<int>;
+  { schedule.sendPeers() } -> std::same_as<int>;
+  { schedule.sendPeer(entry) } -> std::same_as<int>;
+  { schedule.scratchElems() } -> std::same_as<std::size_t>;
+  { schedule.cost() } -> std::same_as<Cost>;
+};
+
+}  // namespace rondo
