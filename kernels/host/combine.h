@@ -1,6 +1,6 @@
 // The arithmetic of one step on host memory: fold several sources element by element, in the order
-// given, and store the result to several targets, in one pass. The executor calls it once per row of
-// a step; which SIMD variant runs is chosen once per communicator.
+// given, and store the result to several targets, in one pass. The executor calls it once per row
+// of a step; which SIMD variant runs is chosen once per communicator.
 //
 // Rounding, NaN, zero and overflow rules: docs/numerics.md. Every variant gives the same bits.
 #pragma once
@@ -37,13 +37,16 @@ struct Target {
 struct CombineArgs {
   /// At least one; folded left to right: ((s0 op s1) op s2) op ...
   std::span<const Operand> sources;
-  /// At least one. A native target may be the same memory as a native source; other overlap is not allowed.
+  /// At least one. A native target may be the same memory as a native source; other overlap is not
+  /// allowed.
   std::span<const Target> targets;
   std::size_t elems = 0;
-  /// > 0: divide the folded value by this (avg's last step) before it is stored; 0: do not.
+  /// Avg only. 1 to 2^31 - 1: divide the folded value by this before it is stored (avg's last
+  /// step); 0: do not. Other operations need 0.
   std::uint64_t divisor = 0;
-  /// The factor for kScaled sources, in the accumulator's type of (type, premulsum): points to a float
-  /// for narrow floats and float, a double for double, an element of the type for integers. Null if unused.
+  /// Premulsum only. The factor for kScaled sources, in the accumulator's type of (type,
+  /// premulsum): points to a float for narrow floats and float, a double for double, an element of
+  /// the type for integers. Null if unused.
   const void* scale = nullptr;
 };
 
@@ -54,7 +57,8 @@ using CombineFn = void (*)(const CombineArgs& args) noexcept;
 /// A compiled variant of the combine loops.
 enum class SimdTarget : std::uint8_t { kScalar, kAvx2, kAvx512 };
 
-inline constexpr SimdTarget kAllSimdTargets[] = {SimdTarget::kScalar, SimdTarget::kAvx2, SimdTarget::kAvx512};
+inline constexpr SimdTarget kAllSimdTargets[] = {SimdTarget::kScalar, SimdTarget::kAvx2,
+                                                 SimdTarget::kAvx512};
 
 std::string_view simdTargetName(SimdTarget target);
 

@@ -1,4 +1,5 @@
-// The floating-point mode that the numerical contract assumes, whatever the caller's thread has set.
+// The floating-point mode that the numerical contract assumes, whatever the caller's thread has
+// set.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,580 @@
+// The combine loops on SIMD registers. Included by one file per instruction set (combine_avx2.cc,
+// combine_avx512.cc), compiled with that set's flags; everything lives in Highway's namespace for
+// it, so the copies never meet. Only inlined or namespaced code may be used here: a std:: function
+// that is emitted from these files could replace the baseline one (tests/unit/combine.cmake
+// checks).
+//
+// One pass: a few registers of elements are loaded from the first source, each further source is
+// folded in, the result goes to each target. A *lanes* class says how elements of a type sit in
+// registers; a *fold* says how two of them combine. Rules of rounding, NaN and zero are
+// kernels/element.h's; Highway's own conversions to bfloat16 and its min and max follow other rules
+// and are not used for floats.
+#pragma once
+
+#include <hwy/highway.h>
+
+#include "kernels/element.h"
+#include "kernels/host/combine.h"
+
+namespace rondo::host::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// ---- Folds: fold(before, next source), on registers -----------------------------------------
+
+struct AddFold {
+  static constexpr bool kIsSum = true;
+
+  template <class V>
+  static HWY_INLINE V fold(V a, V b) {
+    return hn::Add(a, b);
+  }
+};
+
+struct MultiplyFold {
+  static constexpr bool kIsSum = false;
+
+  template <class V>
+  static HWY_INLINE V fold(V a, V b) {
+    using D = hn::DFromV<V>;
+    if constexpr (sizeof(hn::TFromD<D>) == 1) {
+      // There is no 8-bit product: the low halves of two 16-bit ones.
+      const hn::RepartitionToWide<D> wide;
+      const auto a16 = hn::BitCast(wide, a);
+      const auto b16 = hn::BitCast(wide, b);
+      const auto even = hn::And(hn::Mul(a16, b16), hn::Set(wide, 0xff));
+      const auto odd = hn::Mul(hn::ShiftRight<8>(a16), hn::ShiftRight<8>(b16));
+      return hn::BitCast(D(), hn::Or(even, hn::ShiftLeft<8>(odd)));
+    } else {
+      return hn::Mul(a, b);
+    }
+  }
+};
+
+struct MinFold {
+  static constexpr bool kIsSum = false;
+
+  /// For floats each order of operands gives the second one where neither is below the other: equal
+  /// zeros are or-ed to -0, a NaN or-ed with anything stays NaN, and equal numbers stay.
+  template <class V>
+  static HWY_INLINE V fold(V a, V b) {
+    if constexpr (hwy::IsFloat<hn::TFromV<V>>()) {
+      const auto first = hn::IfThenElse(hn::Lt(a, b), a, b);
+      const auto second = hn::IfThenElse(hn::Lt(b, a), b, a);
+      return hn::Or(first, second);
+    } else {
+      return hn::Min(a, b);
+    }
+  }
+};
+
+struct MaxFold {
+  static constexpr bool kIsSum = false;
+
+  template <class V>
+  static HWY_INLINE V fold(V a, V b) {
+    if constexpr (hwy::IsFloat<hn::TFromV<V>>()) {
+      return hn::Neg(MinFold::fold(hn::Neg(a), hn::Neg(b)));
+    } else {
+      return hn::Max(a, b);
+    }
+  }
+};
+
+// ---- Lanes: how elements are loaded into, and stored from, registers --------------------------
+
+/// Elements that are their own accumulators, as they are.
+template <class T>
+struct PlainLanes {
+  using Element = T;
+  using Accumulator = T;
+  using D = hn::ScalableTag<T>;
+  using Value = hn::Vec<D>;
+
+  static constexpr std::size_t kElems = hn::MaxLanes(D());
+
+  static HWY_INLINE Value load(const T* from) { return hn::LoadU(D(), from); }
+
+  static HWY_INLINE Value loadAccumulator(const T* from) { return load(from); }
+
+  static HWY_INLINE Value loadScaled(const T* from, Value scale) {
+    return MultiplyFold::fold(load(from), scale);
+  }
+
+  static HWY_INLINE Value broadcast(T value) { return hn::Set(D(), value); }
+
+  static HWY_INLINE Value divide(Value value, Value divisor) { return hn::Div(value, divisor); }
+
+  static HWY_INLINE void store(Value value, T* to) { hn::StoreU(value, D(), to); }
+
+  static HWY_INLINE void storeAccumulator(Value value, T* to) { store(value, to); }
+
+  template <class Fold>
+  static HWY_INLINE Value fold(Value a, Value b) {
+    return Fold::fold(a, b);
+  }
+};
+
+/// Truth values, as 0 or 1 once loaded.
+struct BoolLanes : PlainLanes<std::uint8_t> {
+  static HWY_INLINE Value load(const std::uint8_t* from) {
+    return hn::Min(hn::LoadU(D(), from), hn::Set(D(), 1));
+  }
+};
+
+/// Narrow floats under min and max: never widened. The bits are mapped to integers that compare as
+/// the numbers do (-0 below +0), with NaN at the end that wins. The mapping is its own inverse.
+template <class Float, bool kGreater>
+struct OrderedLanes {
+  using Element = hwy::MakeSigned<typename Float::Bits>;
+  using Accumulator = Element;
+  using D = hn::ScalableTag<Element>;
+  using Value = hn::Vec<D>;
+
+  static constexpr std::size_t kElems = hn::MaxLanes(D());
+
+  static HWY_INLINE Value load(const Element* from) {
+    const Value bits = hn::LoadU(D(), from);
+    const Value magnitude = hn::And(bits, hn::Set(D(), kMagnitudeMask));
+    const auto isNan = hn::Gt(magnitude, hn::Set(D(), static_cast<Element>(Float::kMaxNumber)));
+    const Value signedNan = hn::Or(bits, hn::Set(D(), hwy::LimitsMin<Element>()));
+    return flip(hn::IfThenElse(isNan, kGreater ? magnitude : signedNan, bits));
+  }
+
+  static HWY_INLINE Value loadAccumulator(const Element* from) { return load(from); }
+
+  static HWY_INLINE void store(Value value, Element* to) { hn::StoreU(flip(value), D(), to); }
+
+  static HWY_INLINE void storeAccumulator(Value value, Element* to) { store(value, to); }
+
+  template <class Fold>
+  static HWY_INLINE Value fold(Value a, Value b) {
+    return Fold::fold(a, b);
+  }
+
+ private:
+  static constexpr auto kMagnitudeMask = hwy::LimitsMax<Element>();
+
+  static HWY_INLINE Value flip(Value value) {
+    return hn::Xor(value, hn::And(hn::BroadcastSignBit(value), hn::Set(D(), kMagnitudeMask)));
+  }
+};
+
+using FloatTag = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<FloatTag>;
+using WordTag = hn::RebindToUnsigned<FloatTag>;
+
+/// Half-precision elements, one register of fp32 accumulators at a time.
+struct Float16Codec {
+  using Element = hwy::float16_t;
+  using D = hn::Rebind<hwy::float16_t, FloatTag>;
+  using Encoded = hn::Vec<D>;
+
+  static HWY_INLINE FloatVec decode(Encoded value) { return hn::PromoteTo(FloatTag(), value); }
+
+  /// VCVTPS2PH with rounding to nearest even in its immediate operand.
+  static HWY_INLINE Encoded encode(FloatVec value) { return hn::DemoteTo(D(), value); }
+};
+
+/// 8-bit floats. Decoding goes through half precision, which holds all of their values.
+template <class Float>
+struct Float8Codec {
+  using Element = std::uint8_t;
+  using D = hn::Rebind<std::uint8_t, FloatTag>;
+  using Encoded = hn::Vec<D>;
+
+  static HWY_INLINE FloatVec decode(Encoded value) {
+    using HalfBitsTag = hn::Rebind<std::uint16_t, FloatTag>;
+    const HalfBitsTag tag;
+    const auto bits = hn::PromoteTo(tag, value);
+    if constexpr (Float::kMaxNumber == Float::kOverflow) {
+      return Float16Codec::decode(hn::BitCast(Float16Codec::D(), hn::ShiftLeft<8>(bits)));
+    } else {
+      const auto magnitude = hn::And(bits, hn::Set(tag, 0x7f));
+      const auto sign = hn::ShiftLeft<8>(hn::And(bits, hn::Set(tag, 0x80)));
+      const auto isNan = hn::Eq(magnitude, hn::Set(tag, Float::kQuietNan));
+      const auto aligned = hn::ShiftLeft<7>(magnitude);
+      const auto half = hn::IfThenElse(isNan, hn::Set(tag, Float16::kQuietNan), aligned);
+      const auto scaled = Float16Codec::decode(hn::BitCast(Float16Codec::D(), hn::Or(half, sign)));
+      return hn::Mul(scaled, hn::Set(FloatTag(), detail::exp2OfInt(15 - Float::kBias)));
+    }
+  }
+
+  /// Minifloat::fromFloat(): normals are rounded on the bits; for denormals the addition of a
+  /// number whose unit in the last place is the smallest denormal rounds, and leaves the code in
+  /// low bits.
+  static HWY_INLINE Encoded encode(FloatVec value) {
+    const WordTag words;
+    const auto bits = hn::BitCast(words, value);
+    const auto magnitude = hn::And(bits, hn::Set(words, 0x7fffffffu));
+    const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(words, Float::kSignBit));
+
+    constexpr int kDropped = Float::kDroppedBits;
+    constexpr std::uint32_t kRebias = static_cast<std::uint32_t>(127 - Float::kBias) << 23;
+    const auto rebiased = hn::Sub(magnitude, hn::Set(words, kRebias));
+    const auto odd = hn::And(hn::ShiftRight<kDropped>(rebiased), hn::Set(words, 1u));
+    const auto bias = hn::Add(odd, hn::Set(words, (1u << (kDropped - 1)) - 1));
+    const auto normal = hn::ShiftRight<kDropped>(hn::Add(rebiased, bias));
+
+    const auto magic = hn::Set(FloatTag(), detail::exp2OfInt(1 - Float::kBias + kDropped));
+    const auto shifted = hn::Add(hn::BitCast(FloatTag(), magnitude), magic);
+    const auto denormal = hn::Sub(hn::BitCast(words, shifted), hn::BitCast(words, magic));
+
+    const auto isDenormal = hn::Lt(magnitude, hn::Set(words, kRebias + (1u << 23)));
+    const auto code = hn::IfThenElse(isDenormal, denormal, normal);
+    const auto capped = hn::Min(code, hn::Set(words, Float::kOverflow));
+    const auto isNan = hn::Gt(magnitude, hn::Set(words, 0x7f800000u));
+    const auto result = hn::IfThenElse(isNan, hn::Set(words, Float::kQuietNan), capped);
+    const hn::RebindToSigned<WordTag> signedWords;
+    return hn::DemoteTo(D(), hn::BitCast(signedWords, hn::Or(result, sign)));
+  }
+};
+
+/// Narrow floats that are summed or multiplied in fp32, one register of accumulators at a time.
+template <class Codec>
+struct WidenedLanes {
+  using Element = typename Codec::Element;
+  using Accumulator = float;
+  using D = typename Codec::D;
+  using Value = FloatVec;
+
+  static constexpr std::size_t kElems = hn::MaxLanes(FloatTag());
+
+  static HWY_INLINE Value load(const Element* from) { return Codec::decode(hn::LoadU(D(), from)); }
+
+  static HWY_INLINE Value loadAccumulator(const float* from) { return hn::LoadU(FloatTag(), from); }
+
+  static HWY_INLINE Value loadScaled(const Element* from, Value scale) {
+    return Codec::decode(Codec::encode(hn::Mul(load(from), scale)));
+  }
+
+  static HWY_INLINE Value broadcast(float value) { return hn::Set(FloatTag(), value); }
+
+  static HWY_INLINE Value divide(Value value, Value divisor) { return hn::Div(value, divisor); }
+
+  static HWY_INLINE void store(Value value, Element* to) {
+    hn::StoreU(Codec::encode(value), D(), to);
+  }
+
+  static HWY_INLINE void storeAccumulator(Value value, float* to) {
+    hn::StoreU(value, FloatTag(), to);
+  }
+
+  template <class Fold>
+  static HWY_INLINE Value fold(Value a, Value b) {
+    return Fold::fold(a, b);
+  }
+};
+
+/// Bfloat16 is the upper half of fp32: elements with even and with odd positions are widened in
+/// place, by a shift and by a mask, and never cross lanes. Only fp32 operands pay for shuffles.
+struct Bfloat16Lanes {
+  using Element = std::uint16_t;
+  using Accumulator = float;
+  using D = hn::ScalableTag<std::uint16_t>;
+
+  struct Value {
+    FloatVec even;
+    FloatVec odd;
+  };
+
+  static constexpr std::size_t kElems = hn::MaxLanes(D());
+
+  static HWY_INLINE Value load(const Element* from) {
+    const auto pairs = hn::BitCast(WordTag(), hn::LoadU(D(), from));
+    return {hn::BitCast(FloatTag(), hn::ShiftLeft<16>(pairs)), upperHalf(pairs)};
+  }
+
+  static HWY_INLINE Value loadAccumulator(const float* from) {
+    Value value;
+    hn::LoadInterleaved2(FloatTag(), from, value.even, value.odd);
+    return value;
+  }
+
+  static HWY_INLINE Value loadScaled(const Element* from, Value scale) {
+    const Value value = load(from);
+    return {upperHalf(rounded(hn::Mul(value.even, scale.even))),
+            upperHalf(rounded(hn::Mul(value.odd, scale.odd)))};
+  }
+
+  static HWY_INLINE Value broadcast(float value) {
+    const auto all = hn::Set(FloatTag(), value);
+    return {all, all};
+  }
+
+  static HWY_INLINE Value divide(Value value, Value divisor) {
+    return {hn::Div(value.even, divisor.even), hn::Div(value.odd, divisor.odd)};
+  }
+
+  static HWY_INLINE void store(Value value, Element* to) {
+    const auto even = hn::ShiftRight<16>(rounded(value.even));
+    const auto odd = hn::BitCast(WordTag(), upperHalf(rounded(value.odd)));
+    hn::StoreU(hn::BitCast(D(), hn::Or(even, odd)), D(), to);
+  }
+
+  static HWY_INLINE void storeAccumulator(Value value, float* to) {
+    hn::StoreInterleaved2(value.even, value.odd, FloatTag(), to);
+  }
+
+  template <class Fold>
+  static HWY_INLINE Value fold(Value a, Value b) {
+    return {Fold::fold(a.even, b.even), Fold::fold(a.odd, b.odd)};
+  }
+
+ private:
+  using Words = hn::Vec<WordTag>;
+
+  static HWY_INLINE FloatVec upperHalf(Words words) {
+    return hn::BitCast(FloatTag(), hn::And(words, hn::Set(WordTag(), 0xffff0000u)));
+  }
+
+  /// Nearest bfloat16, ties to even, in the upper half of each word; the lower half is noise.
+  static HWY_INLINE Words rounded(FloatVec value) {
+    const WordTag tag;
+    const Words bits = hn::BitCast(tag, value);
+    const Words odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(tag, 1u));
+    const Words up = hn::Add(bits, hn::Add(odd, hn::Set(tag, 0x7fffu)));
+    const Words quieted = hn::Or(bits, hn::Set(tag, 0x00400000u));
+    const auto isNan = hn::RebindMask(tag, hn::IsNaN(value));
+    return hn::IfThenElse(isNan, quieted, up);
+  }
+};
+
+// ---- The loop -----------------------------------------------------------------------------------
+
+/// Registers that each iteration folds before it turns to the next source: enough independent work
+/// to hide the latency of an addition or a conversion.
+inline constexpr std::size_t kUnroll = 4;
+
+/// What an iteration needs beside the pointers, broadcast once per call.
+template <class Lanes>
+struct Factors {
+  typename Lanes::Value scale;
+  typename Lanes::Value divisor;
+};
+
+template <class Lanes, class Fold>
+HWY_INLINE Factors<Lanes> factorsOf(const CombineArgs& args) {
+  Factors<Lanes> factors{};
+  if constexpr (Fold::kIsSum) {
+    using T = typename Lanes::Accumulator;
+    if (args.scale != nullptr) {
+      factors.scale = Lanes::broadcast(*static_cast<const T*>(args.scale));
+    }
+    if constexpr (hwy::IsFloat<T>()) {
+      factors.divisor = Lanes::broadcast(static_cast<T>(args.divisor));
+    }
+  }
+  return factors;
+}
+
+template <class Lanes, std::size_t kCount>
+struct Block {
+  typename Lanes::Value values[kCount];
+};
+
+/// Reads `kCount` registers of elements from element `first` of `source` on.
+template <class Lanes, class Fold, std::size_t kCount>
+HWY_INLINE Block<Lanes, kCount> readBlock(const Operand& source,
+                                          std::size_t first,
+                                          const Factors<Lanes>& factors) {
+  const auto* elements = static_cast<const typename Lanes::Element*>(source.data) + first;
+  Block<Lanes, kCount> block;
+  if (source.form == Form::kAccumulator) {
+    const auto* sums = static_cast<const typename Lanes::Accumulator*>(source.data) + first;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      block.values[i] = Lanes::loadAccumulator(sums + i * Lanes::kElems);
+    }
+    return block;
+  }
+  if constexpr (Fold::kIsSum) {
+    if (source.form == Form::kScaled) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        block.values[i] = Lanes::loadScaled(elements + i * Lanes::kElems, factors.scale);
+      }
+      return block;
+    }
+  }
+  for (std::size_t i = 0; i < kCount; ++i) {
+    block.values[i] = Lanes::load(elements + i * Lanes::kElems);
+  }
+  return block;
+}
+
+template <class Lanes, std::size_t kCount>
+HWY_INLINE void writeBlock(const Block<Lanes, kCount>& block,
+                           const Target& target,
+                           std::size_t first) {
+  if (target.form == Form::kAccumulator) {
+    auto* sums = static_cast<typename Lanes::Accumulator*>(target.data) + first;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      Lanes::storeAccumulator(block.values[i], sums + i * Lanes::kElems);
+    }
+    return;
+  }
+  auto* elements = static_cast<typename Lanes::Element*>(target.data) + first;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Lanes::store(block.values[i], elements + i * Lanes::kElems);
+  }
+}
+
+template <class Lanes, class Fold, std::size_t kCount>
+HWY_INLINE void foldInto(Block<Lanes, kCount>& block, const Block<Lanes, kCount>& next) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    block.values[i] = Lanes::template fold<Fold>(block.values[i], next.values[i]);
+  }
+}
+
+template <class Lanes, class Fold, std::size_t kCount>
+HWY_INLINE void divideBlock(Block<Lanes, kCount>& block,
+                            const CombineArgs& args,
+                            const Factors<Lanes>& factors) {
+  if constexpr (Fold::kIsSum && hwy::IsFloat<typename Lanes::Accumulator>()) {
+    if (args.divisor == 0) return;
+    for (auto& value : block.values)
+      value = Lanes::divide(value, factors.divisor);
+  }
+}
+
+/// Folds all sources and writes all targets for `kCount` registers of elements.
+template <class Lanes, class Fold, std::size_t kCount>
+HWY_INLINE void combineBlock(const CombineArgs& args,
+                             std::size_t first,
+                             const Factors<Lanes>& factors) {
+  const Operand* sources = args.sources.data();
+  const std::size_t sourceCount = args.sources.size();
+  auto block = readBlock<Lanes, Fold, kCount>(sources[0], first, factors);
+  for (std::size_t s = 1; s < sourceCount; ++s) {
+    foldInto<Lanes, Fold, kCount>(block,
+                                  readBlock<Lanes, Fold, kCount>(sources[s], first, factors));
+  }
+  divideBlock<Lanes, Fold, kCount>(block, args, factors);
+  const Target* targets = args.targets.data();
+  const std::size_t targetCount = args.targets.size();
+  for (std::size_t t = 0; t < targetCount; ++t)
+    writeBlock<Lanes, kCount>(block, targets[t], first);
+}
+
+/// The last elements, fewer than a register holds, by way of buffers on the stack: memory outside
+/// the ranges is neither read nor written.
+template <class Lanes, class Fold>
+HWY_INLINE void combineTail(const CombineArgs& args,
+                            std::size_t first,
+                            const Factors<Lanes>& factors) {
+  constexpr std::size_t kSlotBytes = Lanes::kElems * sizeof(typename Lanes::Accumulator);
+  HWY_ALIGN unsigned char slot[kSlotBytes] = {};
+  const std::size_t count = args.elems - first;
+  const auto bytesOf = [](Form form) {
+    return form == Form::kAccumulator ? sizeof(typename Lanes::Accumulator)
+                                      : sizeof(typename Lanes::Element);
+  };
+  const auto read = [&](const Operand& source) {
+    const std::size_t bytes = bytesOf(source.form);
+    const auto* from = static_cast<const unsigned char*>(source.data) + first * bytes;
+    __builtin_memcpy(slot, from, count * bytes);
+    return readBlock<Lanes, Fold, 1>(Operand{slot, source.form}, 0, factors);
+  };
+  const Operand* sources = args.sources.data();
+  const std::size_t sourceCount = args.sources.size();
+  auto block = read(sources[0]);
+  for (std::size_t s = 1; s < sourceCount; ++s)
+    foldInto<Lanes, Fold, 1>(block, read(sources[s]));
+  divideBlock<Lanes, Fold, 1>(block, args, factors);
+  const Target* targets = args.targets.data();
+  const std::size_t targetCount = args.targets.size();
+  for (std::size_t t = 0; t < targetCount; ++t) {
+    writeBlock<Lanes, 1>(block, Target{slot, targets[t].form}, 0);
+    const std::size_t bytes = bytesOf(targets[t].form);
+    auto* to = static_cast<unsigned char*>(targets[t].data) + first * bytes;
+    __builtin_memcpy(to, slot, count * bytes);
+  }
+}
+
+template <class Lanes, class Fold>
+void combine(const CombineArgs& args) noexcept {
+  const auto factors = factorsOf<Lanes, Fold>(args);
+  constexpr std::size_t kStride = kUnroll * Lanes::kElems;
+  std::size_t first = 0;
+  for (; args.elems - first >= kStride; first += kStride) {
+    combineBlock<Lanes, Fold, kUnroll>(args, first, factors);
+  }
+  for (; args.elems - first >= Lanes::kElems; first += Lanes::kElems) {
+    combineBlock<Lanes, Fold, 1>(args, first, factors);
+  }
+  if (first < args.elems) combineTail<Lanes, Fold>(args, first, factors);
+}
+
+// ---- The table ----------------------------------------------------------------------------------
+
+/// Average and premulsum differ from sum only in what CombineArgs says.
+template <class SumLanes, class MinLanes, class MaxLanes>
+CombineFn chooseFold(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum:
+    case ReduceOp::kAvg:
+    case ReduceOp::kPreMulSum:
+      return &combine<SumLanes, AddFold>;
+    case ReduceOp::kProd:
+      return &combine<SumLanes, MultiplyFold>;
+    case ReduceOp::kMin:
+      return &combine<MinLanes, MinFold>;
+    case ReduceOp::kMax:
+      return &combine<MaxLanes, MaxFold>;
+  }
+  return nullptr;
+}
+
+template <class T>
+CombineFn chooseForInteger(ReduceOp op) {
+  // There is no vector division of integers; the scalar loop multiplies 64-bit words as fast.
+  if (op == ReduceOp::kAvg) return nullptr;
+  return chooseFold<PlainLanes<hwy::MakeUnsigned<T>>, PlainLanes<T>, PlainLanes<T>>(op);
+}
+
+template <class Float, class SumLanes>
+CombineFn chooseForNarrowFloat(ReduceOp op) {
+  return chooseFold<SumLanes, OrderedLanes<Float, false>, OrderedLanes<Float, true>>(op);
+}
+
+inline CombineFn chooseForBool(ReduceOp op) {
+  const bool isOr = op == ReduceOp::kSum || op == ReduceOp::kMax;
+  return isOr ? &combine<BoolLanes, MaxFold> : &combine<BoolLanes, MinFold>;
+}
+
+inline CombineFn chooseCombine(DataType type, ReduceOp op) {
+  switch (type) {
+    case DataType::kInt8:
+      return chooseForInteger<std::int8_t>(op);
+    case DataType::kUint8:
+      return chooseForInteger<std::uint8_t>(op);
+    case DataType::kInt16:
+      return chooseForInteger<std::int16_t>(op);
+    case DataType::kUint16:
+      return chooseForInteger<std::uint16_t>(op);
+    case DataType::kInt32:
+      return chooseForInteger<std::int32_t>(op);
+    case DataType::kUint32:
+      return chooseForInteger<std::uint32_t>(op);
+    case DataType::kInt64:
+      return chooseForInteger<std::int64_t>(op);
+    case DataType::kUint64:
+      return chooseForInteger<std::uint64_t>(op);
+    case DataType::kFloat16:
+      return chooseForNarrowFloat<Float16, WidenedLanes<Float16Codec>>(op);
+    case DataType::kBfloat16:
+      return chooseForNarrowFloat<Bfloat16, Bfloat16Lanes>(op);
+    case DataType::kFloat32:
+      return chooseFold<PlainLanes<float>, PlainLanes<float>, PlainLanes<float>>(op);
+    case DataType::kFloat64:
+      return chooseFold<PlainLanes<double>, PlainLanes<double>, PlainLanes<double>>(op);
+    case DataType::kFloat8E4m3:
+      return chooseForNarrowFloat<Float8E4m3, WidenedLanes<Float8Codec<Float8E4m3>>>(op);
+    case DataType::kFloat8E5m2:
+      return chooseForNarrowFloat<Float8E5m2, WidenedLanes<Float8Codec<Float8E5m2>>>(op);
+    case DataType::kBool:
+      return chooseForBool(op);
+  }
+  return nullptr;
+}
+
+}  // namespace rondo::host::HWY_NAMESPACE
