@@ -1,0 +1,65 @@
+# rondo_add_test: one test executable and its CTest entry.
+#
+#   rondo_add_test(<name> LABELS <label...> SOURCES <file...>
+#                  [LIBRARIES <target...>] [TIMEOUT <seconds>] [ARGS <arg...>] [DISCOVER])
+#
+# Sources are relative to the file that calls it. One CTest entry per executable: a suite of a
+# thousand cases starts one process. DISCOVER makes one entry per case instead, for suites whose
+# cases take seconds each or must not share a process.
+
+set(RONDO_TEST_TIMEOUT 120 CACHE STRING "Seconds a test may take when it sets no limit itself")
+
+# Labels say what a test needs and what it is about (docs/testing.md); a typo would silently take a
+# test out of every set, so they are checked.
+set(RONDO_TEST_LABELS
+  unit schedule collective packaging cli multiprocess fault cuda_emulated ptx verbs_double verbs_rxe
+  net train nccl_abi python slow)
+
+function(rondo_check_labels name)
+  foreach(label IN LISTS ARGN)
+    if(NOT label IN_LIST RONDO_TEST_LABELS)
+      message(FATAL_ERROR "test ${name} has label ${label}, which is not one of: ${RONDO_TEST_LABELS}")
+    endif()
+  endforeach()
+endfunction()
+
+function(rondo_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "DISCOVER" "TIMEOUT" "LABELS;SOURCES;LIBRARIES;ARGS")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_LABELS OR NOT arg_SOURCES)
+    message(FATAL_ERROR "rondo_add_test(${name}): needs LABELS and SOURCES, got ${ARGN}")
+  endif()
+  rondo_check_labels(${name} ${arg_LABELS})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT ${RONDO_TEST_TIMEOUT})
+  endif()
+  list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/" REGEX "^[^/]")
+
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main rondo_build_flags)
+
+  if(arg_DISCOVER)
+    gtest_discover_tests(${name}
+      EXTRA_ARGS ${arg_ARGS}
+      TEST_PREFIX "${name}."
+      DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  else()
+    add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  endif()
+endfunction()
+
+# A CTest entry that runs a command instead of a test executable.
+#   rondo_add_command_test(<name> LABELS <label...> COMMAND <command...> [TIMEOUT <seconds>])
+function(rondo_add_command_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS;COMMAND")
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_LABELS OR NOT arg_COMMAND)
+    message(FATAL_ERROR "rondo_add_command_test(${name}): needs LABELS and COMMAND, got ${ARGN}")
+  endif()
+  rondo_check_labels(${name} ${arg_LABELS})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT ${RONDO_TEST_TIMEOUT})
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+endfunction()
