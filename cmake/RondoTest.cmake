@@ -3,7 +3,7 @@
 #   rondo_add_test(<name> LABELS <label...> SOURCES <file...>
 #                  [LIBRARIES <target...>] [TIMEOUT <seconds>] [ARGS <arg...>] [DISCOVER])
 #
-# Sources are relative to the file that calls it. One CTest entry per executable: a suite of a
+# Sources are relative to tests/, or lie beside the file that calls it. One CTest entry per executable: a suite of a
 # thousand cases starts one process. DISCOVER makes one entry per case instead, for suites whose
 # cases take seconds each or must not share a process.
 
@@ -32,9 +32,16 @@ function(rondo_add_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT ${RONDO_TEST_TIMEOUT})
   endif()
-  list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/" REGEX "^[^/]")
+  set(sources "")
+  foreach(source IN LISTS arg_SOURCES)
+    if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/${source})
+      list(APPEND sources ${CMAKE_CURRENT_LIST_DIR}/${source})
+    else()
+      list(APPEND sources ${source})
+    endif()
+  endforeach()
 
-  add_executable(${name} ${arg_SOURCES})
+  add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main rondo_build_flags)
 
   if(arg_DISCOVER)
