@@ -91,6 +91,10 @@ struct AlgorithmInfo {
   FoldOrder order = FoldOrder::kNone;
   int minSlots = 2;         ///< fewest slots per connection it is free of deadlock with
   int naturalChannels = 1;  ///< channels needed for its full effect (the double tree: one per tree)
+  /// Partial sums travel in the accumulator's type, so a slot holds fewer elements.
+  bool widePartials = false;
+  /// One slot carries rows of up to ranks/2 blocks, so that only the largest chunk makes sense.
+  bool aggregatesBlocks = false;
 };
 
 /// What one rank's schedule does in total; each algorithm gives it in closed form.

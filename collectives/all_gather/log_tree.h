@@ -24,6 +24,7 @@ class AllGatherLogTree {
       .name = "log_tree",
       .summary = "many blocks at once over distances ..., 4, 2, 1; log2(n) hops, any n",
       .minSlots = 1,
+      .aggregatesBlocks = true,
   };
 
   RONDO_HD constexpr explicit AllGatherLogTree(const ScheduleArgs& args)

@@ -27,6 +27,7 @@ class AllReduceRankChain {
           "sums travel rank 0 to n-1 unrounded, results back; reproducible at ring bandwidth",
       .order = FoldOrder::kRankOrder,
       .minSlots = 1,
+      .widePartials = true,
   };
 
   RONDO_HD constexpr explicit AllReduceRankChain(const ScheduleArgs& args)

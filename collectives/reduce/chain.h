@@ -25,6 +25,7 @@ class ReduceChain {
       .summary = "sums travel rank 0 to n-1 unrounded, the result to the root; reproducible",
       .order = FoldOrder::kRankOrder,
       .minSlots = 1,
+      .widePartials = true,
   };
 
   RONDO_HD constexpr explicit ReduceChain(const ScheduleArgs& args)

@@ -31,6 +31,7 @@ class ReduceScatterLogTree {
       .summary = "sums of many blocks at once over distances 1, 2, 4, ...; log2(n) hops, any n",
       .order = FoldOrder::kHopRounded,
       .minSlots = 1,
+      .aggregatesBlocks = true,
   };
 
   RONDO_HD constexpr explicit ReduceScatterLogTree(const ScheduleArgs& args)
