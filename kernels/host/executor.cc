@@ -1,0 +1,60 @@
+#include "kernels/host/executor.h"
+
+#include "kernels/host/float_environment.h"
+
+namespace rondo::host {
+
+namespace {
+
+/// One step of each lane that is ready.
+struct Turn {
+  bool moved = false;
+  bool finished = true;
+  Lane* mismatched = nullptr;
+};
+
+Turn takeTurn(std::span<Lane> lanes, const Work& work) {
+  Turn turn;
+  for (Lane& lane : lanes) {
+    const StepResult result = lane.tryStep(work);
+    turn.moved |= result == StepResult::kRan;
+    turn.finished &= result == StepResult::kFinished;
+    if (result == StepResult::kMismatch && turn.mismatched == nullptr) turn.mismatched = &lane;
+  }
+  return turn;
+}
+
+Blocked firstBlocked(std::span<Lane> lanes, const Work& work) {
+  for (Lane& lane : lanes) {
+    const Blocked blocked = lane.blockedOn(work);
+    if (blocked.peer >= 0) return blocked;
+  }
+  return {};
+}
+
+RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
+  for (;;) {
+    const Turn turn = takeTurn(lanes, work);
+    if (turn.finished) return {RunResult::kDone, {}};
+    if (turn.mismatched != nullptr) {
+      return {RunResult::kMismatch, turn.mismatched->blockedOn(work)};
+    }
+    if (turn.moved) {
+      waiter.progressed();
+      continue;
+    }
+    const WaitResult waited = waiter.pause();
+    if (waited == WaitResult::kAborted) return {RunResult::kAborted, {}};
+    if (waited == WaitResult::kExpired) return {RunResult::kStalled, firstBlocked(lanes, work)};
+  }
+}
+
+}  // namespace
+
+RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
+  if (work.arithmetic.combine == nullptr) return takeTurns(lanes, work, waiter);
+  const FloatEnvironment environment;
+  return takeTurns(lanes, work, waiter);
+}
+
+}  // namespace rondo::host

@@ -1,0 +1,29 @@
+// Runs the lanes of one operation in the calling thread, a step at a time, until all are done.
+#pragma once
+
+#include <span>
+
+#include "kernels/host/lane.h"
+#include "kernels/host/waiter.h"
+
+namespace rondo::host {
+
+enum class RunResult : std::uint8_t {
+  kDone,
+  kStalled,   ///< nothing has moved for as long as the waiter allows; may be called again to go on
+  kAborted,   ///< the abort flag was raised
+  kMismatch,  ///< a peer's slot belongs to another call
+};
+
+struct RunOutcome {
+  RunResult result = RunResult::kDone;
+  Blocked blocked;  ///< of the first lane that could not go on; after kStalled and kMismatch
+};
+
+/// Interleaves the lanes, which must not share connections. All lanes keep their place when the run
+/// ends early, so a stalled run is continued by calling again.
+/// @threads the thread that owns the lanes' connection ends
+/// @order   results are in the caller's memory on kDone; undefined else
+RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter);
+
+}  // namespace rondo::host

@@ -1,0 +1,110 @@
+// One channel of one operation being run on host memory: a schedule, the connection ends its tables
+// name, and how far it has come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "collectives/any_schedule.h"
+#include "kernels/host/combine.h"
+#include "transports/connection.h"
+
+namespace rondo::host {
+
+/// The caller's memory. Unused members are null.
+struct Buffers {
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+};
+
+/// The arithmetic of one operation, the same for all its steps.
+struct Arithmetic {
+  CombineFn combine = nullptr;  ///< null: the operation only moves data
+  std::size_t elemBytes = 1;
+  std::size_t accumulatorBytes = 1;  ///< elemBytes where sums are carried in the element's own type
+  std::uint64_t divisor = 0;         ///< avg: the number of ranks; else 0
+  const void* scale = nullptr;       ///< premulsum: the factor of own input; else null
+
+  std::size_t wireBytes(Wire wire) const {
+    return wire == Wire::kAccumulator ? accumulatorBytes : elemBytes;
+  }
+};
+
+/// What all lanes of one operation share.
+struct Work {
+  Buffers buffers;
+  Arithmetic arithmetic;
+  std::uint64_t call = 0;  ///< fingerprint that every received slot must carry
+};
+
+enum class StepResult : std::uint8_t {
+  kRan,
+  kNotReady,  ///< a slot is missing; blockedOn() says whose
+  kFinished,  ///< no step is left
+  kMismatch,  ///< a slot belongs to another call or has another length; blockedOn() says whose
+};
+
+/// Whom a lane waits for.
+struct Blocked {
+  int peer = -1;
+  bool receiving = true;  ///< waits for data of the peer; false: waits for the peer to take data
+};
+
+/// @threads one at a time.
+class Lane {
+ public:
+  /// Ends in the order of the schedule's tables; not owned.
+  Lane(const AnySchedule& schedule,
+       std::vector<SendEnd*> send,
+       std::vector<RecvEnd*> recv,
+       std::size_t scratchBytes);
+
+  /// Goes back to the first step, for the next operation with the same plan.
+  void restart() { next_ = 0; }
+
+  /// Runs the next step if it is ready. Allocates nothing, never blocks.
+  StepResult tryStep(const Work& work);
+
+  /// The peer that keeps the next step from running, after kNotReady or kMismatch.
+  Blocked blockedOn(const Work& work);
+
+ private:
+  /// What kernels/step_ready.h asks of the connections.
+  struct Ends {
+    std::vector<SendEnd*>& send;
+    std::vector<RecvEnd*>& recv;
+
+    bool sendSlotFree(int entry) { return send[static_cast<std::size_t>(entry)]->slotFree(); }
+    bool recvSlotFull(int entry) { return recv[static_cast<std::size_t>(entry)]->slotFull(); }
+  };
+
+  Ends ends() { return {send_, recv_}; }
+  SendEnd& sendEnd(const Step& step, int index) {
+    return *send_[static_cast<std::size_t>(step.send.first + index)];
+  }
+  RecvEnd& recvEnd(const Step& step, int index) {
+    return *recv_[static_cast<std::size_t>(step.recv.first + index)];
+  }
+
+  bool slotMatches(const Step& step, int index, const Work& work);
+  bool slotsMatch(const Step& step, const Work& work);
+  void runRow(const Step& step, std::size_t row, const Work& work);
+  void gatherOperands(const Step& step, std::size_t row, const Work& work);
+  void gatherTargets(const Step& step, std::size_t row, const Work& work);
+  Operand ownOperand(const Step& step, std::size_t row, const Work& work) const;
+  void passSlots(const Step& step, const Work& work);
+
+  AnySchedule schedule_;
+  std::size_t size_;
+  std::vector<SendEnd*> send_;
+  std::vector<RecvEnd*> recv_;
+  std::vector<std::byte> scratch_;
+  std::size_t next_ = 0;
+  // Rebuilt by each row of each step; members so that running allocates nothing.
+  std::vector<Operand> operands_;
+  std::vector<Target> targets_;
+  std::vector<void*> copies_;
+};
+
+}  // namespace rondo::host

@@ -1,0 +1,76 @@
+// Every operation whose memory order matters, named after its use. Nothing else in the library may
+// contain an atomic or a fence. Each function says what must be visible to whom, which wrong outcome
+// it prevents and which instruction it becomes; each has a litmus test in
+// tests/unit/memory_order_test.cc.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace rondo::host {
+
+/// Posts a counter: everything this thread wrote before (a slot's payload and entry, or reads that end
+/// a slot's use) is visible to, or done before, whoever sees the new value with observeCounter().
+/// Prevents: a full slot seen with stale bytes; a slot overwritten while it is still being read.
+/// x86-64: a plain store.
+inline void postCounter(std::uint64_t& counter, std::uint64_t value) {
+  std::atomic_ref(counter).store(value, std::memory_order_release);
+}
+
+/// Reads a counter that a peer posts; see postCounter(). x86-64: a plain load.
+inline std::uint64_t observeCounter(std::uint64_t& counter) {
+  return std::atomic_ref(counter).load(std::memory_order_acquire);
+}
+
+/// Raises a flag that other threads look at while they wait; what was written before (the failure's
+/// text) is visible to whoever sees it raised. Prevents: a rank that stops without knowing why.
+inline void raiseFlag(std::uint32_t& flag) {
+  std::atomic_ref(flag).store(1, std::memory_order_release);
+}
+
+/// True once raiseFlag() was seen.
+inline bool flagRaised(std::uint32_t& flag) {
+  return std::atomic_ref(flag).load(std::memory_order_acquire) != 0;
+}
+
+/// One word of a record that its owner rewrites while others may read it (transports/call_record.h).
+/// The record's first word is its version: 0 while the others change.
+/// Prevents: a record read half old and half new taken for a whole one.
+class RecordWord {
+ public:
+  /// Owner, first: marks the record as changing before any later setPart() is visible.
+  void beginChange() {
+    word_.store(0, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+
+  /// Owner, between: the other words.
+  void setPart(std::uint64_t value) { word_.store(value, std::memory_order_relaxed); }
+
+  /// Owner, last: `version` > 0, and different each time.
+  void endChange(std::uint64_t version) { word_.store(version, std::memory_order_release); }
+
+  /// Reader, first: 0 means changing, try again.
+  std::uint64_t beginRead() const { return word_.load(std::memory_order_acquire); }
+
+  /// Reader, between.
+  std::uint64_t part() const { return word_.load(std::memory_order_relaxed); }
+
+  /// Reader, last: true if the parts read since beginRead() belong to `version`.
+  bool endRead(std::uint64_t version) const {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return word_.load(std::memory_order_relaxed) == version;
+  }
+
+ private:
+  std::atomic<std::uint64_t> word_{0};
+};
+
+/// Tells the processor that this is a polling loop.
+inline void relaxCpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace rondo::host

@@ -1,0 +1,123 @@
+// A connection: one direction between two ranks on one channel. Both ends map the same memory; who
+// created it, or which wire it crosses, is a transport's business. This file is the contract.
+//
+//     byte 0      tail    slots filled so far          sender writes, receiver reads
+//     byte 64     head    slots released so far        receiver writes, sender reads
+//     byte 128    entry of slot 0: bytes, call         sender writes before tail
+//     ...         entry of slot kMaxSlots - 1
+//
+//     slots       `slots` places of `slotBytes` each   sender writes before tail
+//
+// Filling k (k = 0, 1, 2, ...) uses slot and entry k mod slots. The sender may fill when
+// k < head + slots, the receiver may read when k < tail. Counters never wrap (64 bits) and live as long
+// as the connection, so operations follow each other without resetting anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/memory_order.h"
+
+namespace rondo {
+
+/// Most slots a connection may have.
+inline constexpr std::uint32_t kMaxSlots = 16;
+
+/// A counter on a cache line of its own.
+struct alignas(64) CounterLine {
+  std::uint64_t value = 0;
+};
+
+/// What the sender says about a full slot.
+struct SlotEntry {
+  std::uint64_t bytes = 0;  ///< payload in the slot
+  std::uint64_t call = 0;   ///< fingerprint of the sender's call (transports/call_record.h)
+};
+
+struct ConnectionControl {
+  CounterLine tail;
+  CounterLine head;
+  SlotEntry entries[kMaxSlots];
+};
+
+static_assert(offsetof(ConnectionControl, tail) == 0);
+static_assert(offsetof(ConnectionControl, head) == 64);
+static_assert(offsetof(ConnectionControl, entries) == 128);
+static_assert(std::is_trivially_copyable_v<ConnectionControl>);
+
+/// The memory of one connection as one process sees it. Not owned.
+struct ConnectionMemory {
+  ConnectionControl* control = nullptr;
+  std::byte* slots = nullptr;
+  std::size_t slotBytes = 0;
+  std::uint32_t slotCount = 0;
+};
+
+/// The sending rank's end. @threads one at a time.
+class SendEnd {
+ public:
+  /// @param peer the receiving rank
+  SendEnd(const ConnectionMemory& memory, int peer) : memory_(memory), peer_(peer) {}
+
+  /// True if slot() may be filled; stays true until post().
+  bool slotFree() {
+    if (filled_ < releasedSeen_ + memory_.slotCount) return true;
+    releasedSeen_ = host::observeCounter(memory_.control->head.value);
+    return filled_ < releasedSeen_ + memory_.slotCount;
+  }
+
+  /// The place of the next payload; slotBytes() long. Only while slotFree().
+  std::byte* slot() const { return memory_.slots + index() * memory_.slotBytes; }
+
+  /// Hands the filled slot over to the receiver.
+  void post(const SlotEntry& entry) {
+    memory_.control->entries[index()] = entry;
+    host::postCounter(memory_.control->tail.value, ++filled_);
+  }
+
+  std::size_t slotBytes() const { return memory_.slotBytes; }
+  int peer() const { return peer_; }
+
+ private:
+  std::size_t index() const { return static_cast<std::size_t>(filled_ % memory_.slotCount); }
+
+  ConnectionMemory memory_;
+  std::uint64_t filled_ = 0;
+  std::uint64_t releasedSeen_ = 0;  ///< head as last read: looked up again only when it runs out
+  int peer_;
+};
+
+/// The receiving rank's end. @threads one at a time.
+class RecvEnd {
+ public:
+  /// @param peer the sending rank
+  RecvEnd(const ConnectionMemory& memory, int peer) : memory_(memory), peer_(peer) {}
+
+  /// True if slot() and entry() may be read; stays true until release().
+  bool slotFull() {
+    if (released_ < filledSeen_) return true;
+    filledSeen_ = host::observeCounter(memory_.control->tail.value);
+    return released_ < filledSeen_;
+  }
+
+  /// The oldest full slot. Only while slotFull().
+  const std::byte* slot() const { return memory_.slots + index() * memory_.slotBytes; }
+
+  const SlotEntry& entry() const { return memory_.control->entries[index()]; }
+
+  /// Gives the slot back to the sender; slot() must not be read any more.
+  void release() { host::postCounter(memory_.control->head.value, ++released_); }
+
+  int peer() const { return peer_; }
+
+ private:
+  std::size_t index() const { return static_cast<std::size_t>(released_ % memory_.slotCount); }
+
+  ConnectionMemory memory_;
+  std::uint64_t released_ = 0;
+  std::uint64_t filledSeen_ = 0;  ///< tail as last read: looked up again only when it runs out
+  int peer_;
+};
+
+}  // namespace rondo
