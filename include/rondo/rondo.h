@@ -1,0 +1,338 @@
+// Rondo: collective communication for machine learning. The whole contract of the C interface.
+//
+// Plain C99; nothing but standard headers. The C++ interface over it is rondo/rondo.hpp.
+// What each variable of the environment does: docs/configuration.md. In which order and precision
+// elements are added: docs/numerics.md.
+//
+// A communicator handle stands for one rank. The rules of the collectives, once for all:
+//
+//   call            send holds     recv holds     in place means           root   NULL allowed
+//   --------------  -------------  -------------  -----------------------  -----  ----------------
+//   AllReduce       count          count          recv = send              -      -
+//   ReduceScatter   count x ranks  count          recv = send + r x count  -      -
+//   AllGather       count          count x ranks  send = recv + r x count  -      -
+//   Broadcast       count at root  count          recv = send (at root)    yes    send, not at root
+//   Reduce          count          count at root  recv = send (at root)    yes    recv, not at root
+//   Barrier         -              -              -                        -      -
+//
+//   (r: the calling rank; sums of pointers and counts are in elements.)
+//
+//   Overlap     send and recv are the same in the sense of "in place", or share no byte.
+//   NULL        besides the table: every pointer, where count is 0. A buffer that a rank may leave
+//               NULL is not looked at on that rank.
+//   Zero count  legal. Nothing is read or written, but the ranks still meet: all must call.
+//   Alignment   buffers are aligned to their element; 64 bytes are best.
+//   Limit       count x ranks x bytes per element is at most PTRDIFF_MAX.
+//   Agreement   call, count, type, op and root are the same on all ranks (premulsum: the factor
+//               may differ).
+//   Order       all ranks make their calls on a communicator in the same order.
+//   Threads     one thread at a time per communicator handle; different handles are independent,
+//               and ranks that share a process must call from different threads. Any thread may
+//               call rondoCommAbort and rondoCommGetAsyncError at any time.
+//   Failure     the contents of recv are undefined. What else is lost: rondoResult_t.
+#ifndef RONDO_RONDO_H_
+#define RONDO_RONDO_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RONDO_MAJOR 0
+#define RONDO_MINOR 1
+#define RONDO_PATCH 0
+
+/// A version as one number that grows with it: 1.2.3 is 10203.
+#define RONDO_VERSION_CODE(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+
+/// The version of this header; rondoGetVersion() gives that of the library.
+#define RONDO_VERSION RONDO_VERSION_CODE(RONDO_MAJOR, RONDO_MINOR, RONDO_PATCH)
+
+/// Marks what the shared library exports.
+#define RONDO_EXPORT __attribute__((visibility("default")))
+
+// In C++ an enum gets a fixed type, so that any value can be passed in and checked.
+#ifdef __cplusplus
+#define RONDO_ENUM(name) enum name : int
+extern "C" {
+#else
+#define RONDO_ENUM(name) enum name
+#endif
+
+/// How a call ended. The tens say what is lost:
+///   0x  nothing
+///   1x  the call only: it had no effect, and the communicator works on
+///   2x  a connection: the operation failed and the communicator is unusable
+///   3x  the communicator, with every operation on it
+/// After 2x and 3x only rondoCommAbort, rondoCommDestroy and the queries are allowed. If a function
+/// that makes something returns such a code, it made nothing, and nothing else is lost.
+typedef RONDO_ENUM(rondoResult){
+    rondoSuccess = 0,
+    rondoInProgress = 1,  ///< Not an error: the work goes on in the background.
+
+    rondoInvalidArgument = 10,  ///< A value that is never right, or not for this communicator.
+    rondoInvalidUsage = 11,     ///< Right values at a wrong time, e.g. use after destroy.
+    rondoNotSupported = 12,     ///< Legal, but this build or this kind of communicator cannot.
+
+    rondoPeerLost = 20,  ///< Another rank died or closed its connection.
+    rondoTimeout = 21,   ///< Another rank did not come within the operation timeout.
+
+    rondoMismatch = 30,      ///< The ranks made calls that do not belong together.
+    rondoAborted = 31,       ///< rondoCommAbort was called, here or on another rank.
+    rondoOutOfMemory = 32,   ///< The system refused memory.
+    rondoSystemError = 33,   ///< A system call failed; the message holds its error text.
+    rondoInternalError = 34  ///< A fault of this library. Please report it.
+} rondoResult_t;
+
+/// Element types. Two of them at different ranks of one call are a mismatch.
+typedef RONDO_ENUM(rondoDataType){
+    rondoInt8 = 0,        rondoUint8 = 1,    rondoInt16 = 2,       rondoUint16 = 3,  rondoInt32 = 4,
+    rondoUint32 = 5,      rondoInt64 = 6,    rondoUint64 = 7,      rondoFloat16 = 8, /**< IEEE 754
+                                                                                        binary16 */
+    rondoBfloat16 = 9,                                             ///< the upper half of a float
+    rondoFloat32 = 10,    rondoFloat64 = 11, rondoFloat8E4m3 = 12, /**< OCP e4m3: no infinity,
+                                                                      largest number 448 */
+    rondoFloat8E5m2 = 13,                                          ///< OCP e5m2
+    rondoBool = 14  ///< one byte; any nonzero value is true, results are 0 or 1
+} rondoDataType_t;
+
+/// Reductions. Values from rondoRedOpFirstDynamic on are handles made at run time
+/// (rondoRedOpCreatePreMulSum); they belong to one communicator handle.
+typedef RONDO_ENUM(rondoRedOp){
+    rondoSum = 0,   ///< truth values: or
+    rondoProd = 1,  ///< truth values: and
+    rondoMin = 2,   ///< NaN wins; -0 is below +0; truth values: and
+    rondoMax = 3,   ///< NaN wins; truth values: or
+    rondoAvg = 4,   ///< sum, then one division by the number of ranks; not for truth values
+    rondoRedOpFirstDynamic = 0x40000000} rondoRedOp_t;
+
+/// Where the scalar of a reduction lies.
+typedef RONDO_ENUM(rondoScalarResidence){
+    rondoScalarHostImmediate = 0,  ///< host memory, read before the call returns
+    rondoScalarDevice = 1          ///< device memory, read when an operation runs; not there yet
+} rondoScalarResidence_t;
+
+/// One rank's communicator. An opaque value; a wrong or destroyed one is refused, not followed.
+typedef struct rondoComm* rondoComm_t;
+
+/// Where an operation is queued. Declared as CUDA declares its own stream, so that a cudaStream_t
+/// is passed as it is. Host communicators take only NULL for now: the call runs in the caller's
+/// thread and returns when it is complete on this rank.
+typedef struct CUstream_st* rondoStream_t;
+
+/// The value of a number in rondoConfig_t that was not set; a text is not set if it is NULL.
+#define RONDO_UNDEFINED INT64_MIN
+
+/// Shows that a rondoConfig_t was made by RONDO_CONFIG_INITIALIZER.
+#define RONDO_CONFIG_MAGIC 0x6f646e72u
+
+/// What a program may choose for its communicators. Start from RONDO_CONFIG_INITIALIZER, then set
+/// fields. The order of strength: built-in default, this struct, then the environment, so that
+/// whoever runs a program can overrule it; an overruled field is logged at level info.
+/// Texts need to live only until the call that takes the struct returns.
+typedef struct rondoConfig {
+  size_t size;       ///< sizeof(rondoConfig_t) as the program was compiled; older ones are fine
+  uint32_t magic;    ///< RONDO_CONFIG_MAGIC
+  uint32_t version;  ///< RONDO_VERSION as the program was compiled
+
+  /// Name of the communicator in messages and logs. Default: "world". RONDO_COMM_NAME.
+  const char* name;
+  /// Which algorithm runs a collective, e.g. "all_reduce:ring,broadcast:tree". Collectives that are
+  /// not named are left to the planner. Must be the same on all ranks. Default: none.
+  /// RONDO_ALGORITHM.
+  const char* algorithm;
+  /// How much is logged: "error", "warn", "info", "debug" or "trace". The log is one per process:
+  /// the communicator created last decides. Default: "warn". RONDO_LOG_LEVEL.
+  const char* logLevel;
+  /// 1: an element's result depends on the inputs and the number of ranks alone, not on the size of
+  /// the message or the machine; large messages may be slower. Default: 0. RONDO_REPRODUCIBLE.
+  int64_t reproducible;
+  /// Parallel lanes per operation, 1 to 32; 0: the planner's choice. More use more of the memory
+  /// bandwidth and cost more latency and memory. Default: 0. RONDO_CHANNELS.
+  int64_t channels;
+  /// Bytes of one slot, a multiple of 64 from 64 to 64 MiB; 0: the planner's choice. Larger ones
+  /// cost fewer synchronisations but overlap less. Default: 0. RONDO_CHUNK_BYTES.
+  int64_t chunkBytes;
+  /// Slots of a connection, 2 to 64; 0: the planner's choice. More let a fast rank run ahead of a
+  /// slow one and take more memory. Default: 0. RONDO_SLOTS_PER_CONNECTION.
+  int64_t slotsPerConnection;
+  /// Milliseconds until an operation that waits for another rank fails; 0: never.
+  /// Default: 1800000 (30 minutes). RONDO_OPERATION_TIMEOUT_MS.
+  int64_t operationTimeoutMs;
+  /// Milliseconds until such a wait is logged as a warning; 0: never.
+  /// Default: 30000 (30 seconds). RONDO_WARNING_MS.
+  int64_t warningMs;
+} rondoConfig_t;
+
+/// A configuration with nothing set.
+#define RONDO_CONFIG_INITIALIZER                                                                 \
+  {                                                                                              \
+    sizeof(rondoConfig_t), RONDO_CONFIG_MAGIC, RONDO_VERSION, NULL, NULL, NULL, RONDO_UNDEFINED, \
+        RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED      \
+  }
+
+/// Tells the version of the library that runs.
+/// @param version receives a RONDO_VERSION_CODE.
+/// @threads  any.
+/// @errors   InvalidArgument.
+RONDO_EXPORT rondoResult_t rondoGetVersion(int* version);
+
+/// Says what a result means, in a few words.
+/// @return a static text, also for values that are no result.
+/// @threads  any.
+RONDO_EXPORT const char* rondoGetErrorString(rondoResult_t result);
+
+/// Gives the full message of a failure: which rank and call, what was wrong, what to do.
+/// @param comm the communicator of the failed call; NULL: any call. Destroyed ones may be asked
+/// for.
+/// @return the message of the last call on `comm` that failed in the calling thread, among the
+///   thread's last 8 failures; "" if there is none. Valid until the calling thread's next call that
+///   fails, or its end.
+/// @threads  any; each sees its own failures only.
+RONDO_EXPORT const char* rondoGetLastError(rondoComm_t comm);
+
+/// Makes the communicators of all ranks in this process, for ranks that are threads.
+/// @param comms  room for `ranks` handles; the k-th receives the handle of rank k. Written only on
+///   success. Each is then used by a thread of its own.
+/// @param ranks  1 or more.
+/// @param config NULL: everything from the environment and the defaults.
+/// @threads  any.
+/// @errors   InvalidArgument (a value in `config` or the environment, named in the message),
+///   OutOfMemory, SystemError.
+RONDO_EXPORT rondoResult_t rondoCommInitAll(rondoComm_t* comms,
+                                            int ranks,
+                                            const rondoConfig_t* config);
+
+/// Ends this rank's use of a communicator and frees what it holds. Not collective: other ranks may
+/// destroy theirs earlier or later, but an operation that still needs this rank will fail there.
+/// @param comm the handle is refused from now on. NULL does nothing.
+/// @threads  no other call on `comm` may be running or follow.
+/// @errors   InvalidUsage (destroyed before, or never made).
+RONDO_EXPORT rondoResult_t rondoCommDestroy(rondoComm_t comm);
+
+/// Stops all ranks' pending operations; they and all later ones fail with Aborted. The handle
+/// remains and is to be destroyed.
+/// @threads  any, at any time.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoCommAbort(rondoComm_t comm);
+
+/// Tells whether the communicator failed, without waiting.
+/// @param result receives rondoSuccess, or the failure that made the communicator unusable; then
+///   rondoGetLastError gives its message.
+/// @threads  any, at any time.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoCommGetAsyncError(rondoComm_t comm, rondoResult_t* result);
+
+/// Tells the number of ranks.
+/// @threads  any.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoCommCount(rondoComm_t comm, int* ranks);
+
+/// Tells this handle's rank, 0 to count - 1.
+/// @threads  any.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoCommRank(rondoComm_t comm, int* rank);
+
+/// Makes a reduction that multiplies this rank's input by a factor, rounds the product to the
+/// element's type, and sums.
+/// @param op        receives the reduction, for use with `comm` only. Written only on success.
+/// @param scalar    the factor: one element of `type`.
+/// @param type      the only element type the reduction can be used with; not rondoBool.
+/// @param residence where `scalar` lies; rondoScalarHostImmediate for now.
+/// @threads  as a collective on `comm`; not collective.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, OutOfMemory (256 are alive already).
+RONDO_EXPORT rondoResult_t rondoRedOpCreatePreMulSum(rondoRedOp_t* op,
+                                                     const void* scalar,
+                                                     rondoDataType_t type,
+                                                     rondoScalarResidence_t residence,
+                                                     rondoComm_t comm);
+
+/// Frees a reduction made by rondoRedOpCreatePreMulSum.
+/// @threads  as a collective on `comm`; not collective.
+/// @errors   InvalidArgument (a built-in one, or never made), InvalidUsage (destroyed before).
+RONDO_EXPORT rondoResult_t rondoRedOpDestroy(rondoRedOp_t op, rondoComm_t comm);
+
+/// Reduces `count` elements over all ranks into `recv` on each rank.
+/// @param send   `count` elements of `type`.
+/// @param recv   `count` elements; may equal `send`.
+/// @param stream NULL for host communicators.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllReduce(const void* send,
+                                          void* recv,
+                                          size_t count,
+                                          rondoDataType_t type,
+                                          rondoRedOp_t op,
+                                          rondoComm_t comm,
+                                          rondoStream_t stream);
+
+/// Reduces `ranks` blocks of `count` elements over all ranks; block r ends up on rank r.
+/// @param send   all blocks, in rank order.
+/// @param recv   one block; may be this rank's block of `send`.
+/// @param count  elements of one block.
+/// @param stream NULL for host communicators.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoReduceScatter(const void* send,
+                                              void* recv,
+                                              size_t count,
+                                              rondoDataType_t type,
+                                              rondoRedOp_t op,
+                                              rondoComm_t comm,
+                                              rondoStream_t stream);
+
+/// Gathers one block of `count` elements from each rank, on all ranks.
+/// @param send   this rank's block; may be its place in `recv`.
+/// @param recv   all blocks, in rank order.
+/// @param count  elements of one block.
+/// @param stream NULL for host communicators.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllGather(const void* send,
+                                          void* recv,
+                                          size_t count,
+                                          rondoDataType_t type,
+                                          rondoComm_t comm,
+                                          rondoStream_t stream);
+
+/// Copies `count` elements from the root to every rank.
+/// @param send   the elements at the root; not looked at elsewhere.
+/// @param recv   `count` elements, also at the root; there it may equal `send`.
+/// @param root   the rank that has the elements.
+/// @param stream NULL for host communicators.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoBroadcast(const void* send,
+                                          void* recv,
+                                          size_t count,
+                                          rondoDataType_t type,
+                                          int root,
+                                          rondoComm_t comm,
+                                          rondoStream_t stream);
+
+/// Reduces `count` elements over all ranks into `recv` at the root.
+/// @param send   `count` elements of `type`.
+/// @param recv   the result at the root, where it may equal `send`; not looked at elsewhere.
+/// @param root   the rank that receives the result.
+/// @param stream NULL for host communicators.
+/// @threads @order  see the table above; on return the result is complete at the root, and `send`
+///   may be changed elsewhere.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoReduce(const void* send,
+                                       void* recv,
+                                       size_t count,
+                                       rondoDataType_t type,
+                                       rondoRedOp_t op,
+                                       int root,
+                                       rondoComm_t comm,
+                                       rondoStream_t stream);
+
+/// Returns after every rank has called it. What a rank wrote before is visible to all ranks after.
+/// @param stream NULL for host communicators.
+/// @threads @order  see the table above.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif
+
+#endif  // RONDO_RONDO_H_

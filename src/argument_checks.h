@@ -1,0 +1,40 @@
+// From the raw arguments of a C call to a CollectiveCall that the rest of the library can trust.
+// Every check that needs only one rank's arguments is here; those that need all ranks are the
+// communicator's.
+#pragma once
+
+#include <cstddef>
+
+#include "src/collective_call.h"
+#include "src/reduction_table.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// What a program passed. Fields that the collective does not have stay at their default.
+struct RawCall {
+  Collective collective = Collective::kBarrier;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  std::size_t count = 0;
+  int type = static_cast<int>(DataType::kUint8);  ///< a rondoDataType_t, if it is one
+  int op = static_cast<int>(ReduceOp::kSum);      ///< a rondoRedOp_t, if it is one
+  int root = 0;
+};
+
+/// Who calls, among how many.
+struct Caller {
+  int rank = 0;
+  int ranks = 1;
+};
+
+/// Checks the rules in the table at the top of rondo.h. Pure.
+/// @return the call; a buffer that this rank does not need (send off the root of a broadcast, recv
+///   off the root of a reduce, both where count is 0) is null in it.
+/// @errors InvalidArgument, InvalidUsage (a destroyed reduction); the message names rank,
+///   collective, argument, value and cure.
+Result<CollectiveCall> checkArguments(const RawCall& raw,
+                                      Caller caller,
+                                      const ReductionTable& reductions);
+
+}  // namespace rondo

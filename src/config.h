@@ -1,0 +1,88 @@
+// The library's settings: what they are, and how they are found. A Config is made once per
+// communicator creation and is const from then on. Only config.cc reads the environment.
+//
+// Order of strength: default, then the program's rondoConfig_t, then the environment: whoever runs
+// a program can overrule it without compiling. docs/configuration.md is the page for users.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "collectives/registry.h"
+#include "rondo/rondo.h"
+#include "src/log.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// A setting that was not left at its default.
+struct ChosenSetting {
+  std::string_view variable;  ///< its name in the environment; static text
+  std::string value;
+  bool fromEnvironment = false;
+  /// What the program had chosen and the environment overruled.
+  std::optional<std::string> overruled;
+};
+
+/// All settings of one communicator. Milliseconds of zero mean "never".
+struct Config {
+  std::string name = "world";
+  /// By Collective; empty entries are the planner's choice.
+  std::array<std::optional<AlgorithmId>, kCollectiveCount> algorithms{};
+  bool reproducible = false;
+  int channels = 0;            ///< 1 to 32; 0: the planner's choice
+  std::size_t chunkBytes = 0;  ///< multiple of 64 up to 64 MiB; 0: the planner's choice
+  int slotsPerConnection = 0;  ///< 2 to 64; 0: the planner's choice
+  std::chrono::milliseconds operationTimeout = std::chrono::minutes{30};
+  std::chrono::milliseconds warningAfter = std::chrono::seconds{30};
+  LogSettings log;
+
+  /// How it came about; for logConfig().
+  std::vector<ChosenSetting> chosen;
+  std::vector<std::string> unknownVariables;
+};
+
+/// The variables whose names begin with RONDO_, by name.
+using Environment = std::map<std::string, std::string, std::less<>>;
+
+/// Those of this process.
+/// @threads  no other thread may be changing the environment.
+Environment processEnvironment();
+
+/// Settles all settings. Pure.
+/// @param requested the program's wishes; null: none.
+/// @errors   InvalidArgument, naming the variable or field and what it accepts.
+Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& environment);
+
+/// Says at level info where each setting that is not a default came from, and warns, once per
+/// process, of variables that no setting has.
+void logConfig(const Config& config);
+
+/// One row of the table of settings: how it is named, what it takes and does.
+struct Setting {
+  /// Where the program's value lies in rondoConfig_t; monostate: only in the environment.
+  using Field =
+      std::variant<std::monostate, std::int64_t rondoConfig_t::*, const char * rondoConfig_t::*>;
+
+  std::string_view variable;  ///< "RONDO_CHANNELS"
+  std::string_view field;     ///< "channels"; empty: none
+  Field member;
+  std::string_view defaultText;  ///< as a user would write it
+  std::string_view accepted;     ///< for messages: "0 or 1"
+  /// Stores the value in the Config; false if it is not accepted.
+  bool (*apply)(Config& config, std::string_view value);
+};
+
+/// All settings. docs/configuration.md has one row for each.
+std::span<const Setting> allSettings();
+
+}  // namespace rondo
