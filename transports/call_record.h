@@ -25,7 +25,8 @@ struct CallSignature {
   /// A fingerprint of all fields, carried by every slot: equal calls, equal fingerprints.
   constexpr std::uint64_t fingerprint() const {
     std::uint64_t hash = sequence;
-    for (const std::uint64_t word : {count, geometry, packed()}) hash = mix(hash ^ word);
+    for (const std::uint64_t word : {count, geometry, packed()})
+      hash = mix(hash ^ word);
     return hash;
   }
 
@@ -35,8 +36,8 @@ struct CallSignature {
   }
 
  private:
-  /// The finaliser of MurmurHash3 (Appleby, 2011; public domain constants): a bijection that spreads
-  /// every bit, so that two different words never give the same hash.
+  /// The finaliser of MurmurHash3 (Appleby, 2011; public domain constants): a bijection that
+  /// spreads every bit, so that two different words never give the same hash.
   static constexpr std::uint64_t mix(std::uint64_t word) {
     word = (word ^ (word >> 33)) * 0xff51afd7ed558ccdULL;
     word = (word ^ (word >> 33)) * 0xc4ceb9fe1a85ec53ULL;
@@ -46,7 +47,8 @@ struct CallSignature {
 
 /// The line in which one rank publishes its current call. One writer, any readers.
 ///
-///     word 0 version | 1 sequence | 2 count | 3 geometry | 4 packed fields | 5 finished | 6 left | 7 -
+///     word 0 version | 1 sequence | 2 count | 3 geometry | 4 packed fields | 5 finished | 6 left |
+///     7 -
 class alignas(64) CallRecord {
  public:
   /// Owner: a call begins.

@@ -9,8 +9,8 @@
 //     slots       `slots` places of `slotBytes` each   sender writes before tail
 //
 // Filling k (k = 0, 1, 2, ...) uses slot and entry k mod slots. The sender may fill when
-// k < head + slots, the receiver may read when k < tail. Counters never wrap (64 bits) and live as long
-// as the connection, so operations follow each other without resetting anything.
+// k < head + slots, the receiver may read when k < tail. Counters never wrap (64 bits) and live as
+// long as the connection, so operations follow each other without resetting anything.
 #pragma once
 
 #include <cstddef>
@@ -77,6 +77,7 @@ class SendEnd {
   }
 
   std::size_t slotBytes() const { return memory_.slotBytes; }
+
   int peer() const { return peer_; }
 
  private:

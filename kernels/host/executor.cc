@@ -45,7 +45,7 @@ RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
     }
     const WaitResult waited = waiter.pause();
     if (waited == WaitResult::kAborted) return {RunResult::kAborted, {}};
-    if (waited == WaitResult::kExpired) return {RunResult::kStalled, firstBlocked(lanes, work)};
+    if (waited == WaitResult::kCheckPeers) return {RunResult::kStalled, firstBlocked(lanes, work)};
   }
 }
 

@@ -10,7 +10,7 @@ namespace rondo::host {
 
 enum class RunResult : std::uint8_t {
   kDone,
-  kStalled,   ///< nothing has moved for as long as the waiter allows; may be called again to go on
+  kStalled,   ///< the waiter says it is time to check the peers; call again to go on
   kAborted,   ///< the abort flag was raised
   kMismatch,  ///< a peer's slot belongs to another call
 };

@@ -8,7 +8,9 @@ namespace rondo::host {
 
 namespace {
 
-Form formOf(Wire wire) { return wire == Wire::kAccumulator ? Form::kAccumulator : Form::kNative; }
+Form formOf(Wire wire) {
+  return wire == Wire::kAccumulator ? Form::kAccumulator : Form::kNative;
+}
 
 /// True if the step's result is its only source, byte for byte.
 bool onlyMoves(const Step& step, const Arithmetic& arithmetic) {
@@ -43,7 +45,8 @@ StepResult Lane::tryStep(const Work& work) {
   if (!stepReady(step, ends())) return StepResult::kNotReady;
   if (!slotsMatch(step, work)) return StepResult::kMismatch;
   if (step.elems > 0) {
-    for (std::size_t row = 0; row < step.rows.count; ++row) runRow(step, row, work);
+    for (std::size_t row = 0; row < step.rows.count; ++row)
+      runRow(step, row, work);
   }
   passSlots(step, work);
   ++next_;
@@ -70,7 +73,8 @@ void Lane::runRow(const Step& step, std::size_t row, const Work& work) {
   const Arithmetic& arithmetic = work.arithmetic;
   if (onlyMoves(step, arithmetic)) {
     copies_.clear();
-    for (const Target& target : targets_) copies_.push_back(target.data);
+    for (const Target& target : targets_)
+      copies_.push_back(target.data);
     copyToAll(operands_.front().data, copies_, step.elems * arithmetic.elemBytes);
     return;
   }
@@ -122,8 +126,8 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
     targets_.push_back({sendEnd(step, i).slot() + row * rowBytes, formOf(step.sendWire)});
   }
   if (step.to == Sink::kOutput) {
-    targets_.push_back({work.buffers.output + step.userRow(step.outputOffset, row) * elemBytes,
-                        Form::kNative});
+    targets_.push_back(
+        {work.buffers.output + step.userRow(step.outputOffset, row) * elemBytes, Form::kNative});
   } else if (step.to == Sink::kScratch) {
     targets_.push_back({scratch_.data() + step.scratchRow(row) * elemBytes, Form::kNative});
   }
@@ -131,8 +135,10 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
 
 void Lane::passSlots(const Step& step, const Work& work) {
   const SlotEntry entry{step.slotElems() * work.arithmetic.wireBytes(step.sendWire), work.call};
-  for (int i = 0; i < step.send.count; ++i) sendEnd(step, i).post(entry);
-  for (int i = 0; i < step.recv.count; ++i) recvEnd(step, i).release();
+  for (int i = 0; i < step.send.count; ++i)
+    sendEnd(step, i).post(entry);
+  for (int i = 0; i < step.recv.count; ++i)
+    recvEnd(step, i).release();
 }
 
 Blocked Lane::blockedOn(const Work& work) {

@@ -76,13 +76,16 @@ class Lane {
     std::vector<RecvEnd*>& recv;
 
     bool sendSlotFree(int entry) { return send[static_cast<std::size_t>(entry)]->slotFree(); }
+
     bool recvSlotFull(int entry) { return recv[static_cast<std::size_t>(entry)]->slotFull(); }
   };
 
   Ends ends() { return {send_, recv_}; }
+
   SendEnd& sendEnd(const Step& step, int index) {
     return *send_[static_cast<std::size_t>(step.send.first + index)];
   }
+
   RecvEnd& recvEnd(const Step& step, int index) {
     return *recv_[static_cast<std::size_t>(step.recv.first + index)];
   }

@@ -1,8 +1,8 @@
 #include "kernels/host/waiter.h"
 
-#include <sched.h>
-
 #include <thread>
+
+#include <sched.h>
 
 #include "kernels/memory_order.h"
 
@@ -19,8 +19,15 @@ WaitResult Waiter::pause() {
 
 WaitResult Waiter::giveWay() {
   const std::int64_t given = rounds_ - policy_.spinPolls;
-  if (given == 1) since_ = Clock::now();
-  if (limit_.count() > 0 && Clock::now() - since_ >= limit_) return WaitResult::kExpired;
+  const Clock::time_point now = Clock::now();
+  if (given == 1) {
+    since_ = now;
+    nextCheck_ = now + policy_.firstCheck;
+  }
+  if (now >= nextCheck_) {
+    nextCheck_ = now + policy_.checkEvery;
+    return WaitResult::kCheckPeers;
+  }
   if (given < policy_.yields) {
     sched_yield();
   } else {

@@ -9,13 +9,13 @@
 namespace rondo::host {
 
 enum class WaitResult : std::uint8_t {
-  kContinue,  ///< look again
-  kAborted,   ///< the abort flag is up
-  kExpired,   ///< the deadline has passed
+  kContinue,    ///< look again
+  kAborted,     ///< the abort flag is up
+  kCheckPeers,  ///< time to look whether the peers are all right; then go on
 };
 
-/// How long to poll. Ranks that share processors must not poll: the one they wait for may be the one
-/// that needs the processor.
+/// How long to poll. Ranks that share processors must not poll: the one they wait for may be the
+/// one that needs the processor.
 struct WaitPolicy {
   /// Polls before the processor is given away. 1000 polls are about 20 us on a 2.45 GHz Zen 3
   /// (pause and two loads); a higher value wastes the processor of a rank that waits long.
@@ -23,9 +23,13 @@ struct WaitPolicy {
   /// Yields before naps start. A yield costs about 1 us when nobody else wants the processor.
   int yields = 1000;
   std::chrono::microseconds nap{50};
+  /// A wait is interrupted to check the peers once it has lasted `firstCheck`, then every
+  /// `checkEvery`.
+  std::chrono::microseconds firstCheck{1000};
+  std::chrono::microseconds checkEvery{10000};
 };
 
-/// Where a chain of waits ends. @threads one.
+/// One operation's waiting. @threads one.
 class Waiter {
  public:
   using Clock = std::chrono::steady_clock;
@@ -33,9 +37,6 @@ class Waiter {
   /// @param abortFlag raised to end all waits; must outlive the waiter
   Waiter(const WaitPolicy& policy, std::uint32_t& abortFlag)
       : policy_(policy), abortFlag_(&abortFlag) {}
-
-  /// Waits end with kExpired once they have lasted `limit` since the last progress; zero: never.
-  void setLimit(std::chrono::milliseconds limit) { limit_ = limit; }
 
   /// Something moved: the next wait starts afresh.
   void progressed() { rounds_ = 0; }
@@ -51,9 +52,9 @@ class Waiter {
 
   WaitPolicy policy_;
   std::uint32_t* abortFlag_;
-  std::chrono::milliseconds limit_{0};
   std::int64_t rounds_ = 0;
-  Clock::time_point since_;  // valid once rounds_ exceeds the polls
+  Clock::time_point since_;  // these two are valid once rounds_ exceeds the polls
+  Clock::time_point nextCheck_;
 };
 
 }  // namespace rondo::host

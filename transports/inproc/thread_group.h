@@ -1,6 +1,6 @@
-// The inproc transport: ranks are threads of one process and share plain memory. A ThreadGroup is what
-// the ranks of one communicator share: connections (made when first asked for), call records, and the
-// failure that ends it for all.
+// The inproc transport: ranks are threads of one process and share plain memory. A ThreadGroup is
+// what the ranks of one communicator share: connections (made when first asked for), call records,
+// and the failure that ends it for all.
 #pragma once
 
 #include <cstddef>
@@ -29,10 +29,11 @@ class ThreadGroup {
   ThreadGroup& operator=(const ThreadGroup&) = delete;
 
   int ranks() const { return ranks_; }
+
   std::size_t slotBytes() const { return slotBytes_; }
 
-  /// The connection from rank `from` to rank `to` on `channel`; both ends get the same memory, which
-  /// lives as long as the group. Slot memory is reserved here and touched by its first use.
+  /// The connection from rank `from` to rank `to` on `channel`; both ends get the same memory,
+  /// which lives as long as the group. Slot memory is reserved here and touched by its first use.
   /// @errors OutOfMemory
   Result<ConnectionMemory> connection(int from, int to, int channel);
 

@@ -1,0 +1,178 @@
+#include "src/planner.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "src/cost_model.h"
+
+namespace rondo {
+
+namespace {
+
+constexpr std::size_t kCacheLineBytes = 64;
+
+/// Pieces that a channel's share is cut into, if they stay above kMinPieceBytes: enough to keep the
+/// stages of a pipeline busy, few enough that the cost of a step does not show.
+constexpr std::size_t kPipelinePieces = 8;
+constexpr std::size_t kMinPieceBytes = 8192;
+
+/// True if the bits of the result depend on the order in which contributions are folded.
+bool orderMatters(DataType type, ReduceOp op) {
+  return isFloat(type) && op != ReduceOp::kMin && op != ReduceOp::kMax;
+}
+
+/// True if rounding the partial sum to the element's type at each hop would give a wrong result,
+/// not only a less precise one (docs/numerics.md).
+bool needsAccumulator(DataType type, ReduceOp op) {
+  if (op == ReduceOp::kAvg) return accumulatorBytes(type, op) != elementBytes(type);
+  return isFp8(type) && orderMatters(type, op);
+}
+
+/// Why `info` can't do the request at all; empty if it can.
+std::string_view prohibition(const AlgorithmInfo& info,
+                             const PlanRequest& request,
+                             const PlanSettings& settings) {
+  if (info.order != FoldOrder::kHopRounded) return {};
+  if (needsAccumulator(request.type, request.op)) {
+    return "rounds partial sums at each hop, which this type and reduction must not";
+  }
+  if (settings.reproducible && orderMatters(request.type, request.op)) {
+    return "does not add in rank order, which reproducible mode asks for";
+  }
+  return {};
+}
+
+/// Why `info` is not chosen unless named; empty if it may be.
+std::string_view reservation(const AlgorithmInfo& info, const PlanRequest& request) {
+  if (info.order == FoldOrder::kHopRounded && isNarrowFloat(request.type) &&
+      orderMatters(request.type, request.op)) {
+    return "rounds to 16 bits at each hop; used only when asked for by name";
+  }
+  return {};
+}
+
+std::size_t widestWireBytes(const AlgorithmInfo& info, const PlanRequest& request) {
+  const std::size_t elem = elementBytes(request.type);
+  return info.widePartials ? std::max(elem, accumulatorBytes(request.type, request.op)) : elem;
+}
+
+std::size_t chooseChunkElems(const AlgorithmInfo& info,
+                             const PlanRequest& request,
+                             const PlanFacts& facts,
+                             const Plan& plan) {
+  const std::size_t wireBytes = widestWireBytes(info, request);
+  const std::size_t most = facts.slotBytes / wireBytes / plan.grain * plan.grain;
+  if (info.aggregatesBlocks) return most;
+  const std::size_t share = ceilDiv(request.count, static_cast<std::size_t>(plan.channels));
+  const std::size_t piece = std::max(ceilDiv(share, kPipelinePieces), kMinPieceBytes / wireBytes);
+  return std::min(ceilDiv(piece, plan.grain) * plan.grain, most);
+}
+
+Candidate consider(AlgorithmId id,
+                   const PlanRequest& request,
+                   const PlanFacts& facts,
+                   const PlanSettings& settings) {
+  const AlgorithmInfo& info = algorithmInfo(id);
+  Candidate candidate;
+  candidate.algorithm = id;
+  Plan& plan = candidate.plan;
+  plan.algorithm = id;
+  plan.channels = settings.channels > 0 ? settings.channels : info.naturalChannels;
+  plan.grain = kCacheLineBytes / elementBytes(request.type);
+  plan.chunkElems = chooseChunkElems(info, request, facts, plan);
+  if (const std::string_view why = prohibition(info, request, settings); !why.empty()) {
+    candidate.reason = why;
+  } else if (static_cast<std::uint32_t>(info.minSlots) > facts.slotCount) {
+    candidate.reason = "needs more slots per connection than are configured";
+  } else if (info.aggregatesBlocks && plan.chunkElems < static_cast<std::size_t>(facts.ranks)) {
+    candidate.reason = "needs a slot that holds an element of every block";
+  } else {
+    candidate.eligible = true;
+    plan.predictedMicros = predictMicros(plan, request, facts, HostCosts{});
+  }
+  return candidate;
+}
+
+/// Applies the user's choice and the reservations to what is possible.
+void narrow(std::vector<Candidate>& candidates,
+            const PlanRequest& request,
+            const PlanSettings& settings) {
+  const auto& forced = settings.forced[static_cast<std::size_t>(request.collective)];
+  for (Candidate& candidate : candidates) {
+    if (!candidate.eligible) continue;
+    std::string_view why;
+    if (forced.has_value()) {
+      if (candidate.algorithm != *forced) why = "another algorithm was asked for by name";
+    } else {
+      why = reservation(algorithmInfo(candidate.algorithm), request);
+    }
+    candidate.eligible = why.empty();
+    candidate.reason = why;
+  }
+}
+
+/// Why no candidate is left, naming the algorithm that was asked for if one was.
+Status noCandidate(const std::vector<Candidate>& candidates,
+                   const PlanRequest& request,
+                   const PlanSettings& settings) {
+  const auto& forced = settings.forced[static_cast<std::size_t>(request.collective)];
+  for (const Candidate& candidate : candidates) {
+    if (forced.has_value() && candidate.algorithm != *forced) continue;
+    return Status::notSupported("{} of {} {}: algorithm {} {}", collectiveName(request.collective),
+                                dataTypeName(request.type), reduceOpName(request.op),
+                                algorithmInfo(candidate.algorithm).name, candidate.reason);
+  }
+  return Status::internal("no algorithm for {}", collectiveName(request.collective));
+}
+
+}  // namespace
+
+std::uint64_t Plan::geometryHash() const {
+  return static_cast<std::uint64_t>(algorithm) | static_cast<std::uint64_t>(channels) << 8 |
+         static_cast<std::uint64_t>(chunkElems) << 24;
+}
+
+std::vector<Candidate> planCandidates(const PlanRequest& request,
+                                      const PlanFacts& facts,
+                                      const PlanSettings& settings) {
+  std::vector<Candidate> candidates;
+  for (std::size_t row = 0; row < kAlgorithmCount; ++row) {
+    const AlgorithmId id = algorithmAt(row);
+    if (algorithmInfo(id).collective != request.collective) continue;
+    candidates.push_back(consider(id, request, facts, settings));
+  }
+  narrow(candidates, request, settings);
+  return candidates;
+}
+
+Result<Plan> makePlan(const PlanRequest& request,
+                      const PlanFacts& facts,
+                      const PlanSettings& settings) {
+  const std::vector<Candidate> candidates = planCandidates(request, facts, settings);
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (!candidate.eligible) continue;
+    if (best == nullptr || candidate.plan.predictedMicros < best->plan.predictedMicros) {
+      best = &candidate;
+    }
+  }
+  if (best == nullptr) return noCandidate(candidates, request, settings);
+  return best->plan;
+}
+
+ScheduleArgs scheduleArgs(
+    const Plan& plan, const PlanRequest& request, int ranks, int rank, int channel) {
+  ScheduleArgs args;
+  args.rank = rank;
+  args.ranks = ranks;
+  args.root = request.root;
+  args.channel = channel;
+  args.layout = Layout(request.count);
+  args.share = evenShare(request.count, static_cast<std::size_t>(plan.channels),
+                         static_cast<std::size_t>(channel), plan.grain);
+  args.chunkElems = plan.chunkElems;
+  args.grain = plan.grain;
+  return args;
+}
+
+}  // namespace rondo

@@ -1,0 +1,78 @@
+// Chooses how an operation is carried out: a pure function of the call, the facts all ranks agreed
+// on and the settings. It never looks at addresses, so equal calls give equal plans on all ranks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/any_schedule.h"
+#include "kernels/data_type.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// What of a call a plan may depend on.
+struct PlanRequest {
+  Collective collective = Collective::kBarrier;
+  std::size_t count = 0;  ///< as in CollectiveCall
+  DataType type = DataType::kUint8;
+  ReduceOp op = ReduceOp::kSum;
+  int root = 0;
+
+  friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
+};
+
+/// What the ranks of a communicator agreed on when it was made.
+struct PlanFacts {
+  int ranks = 1;
+  int cpus = 1;                 ///< processors that the ranks share
+  std::size_t slotBytes = 0;    ///< bytes of each connection's slots
+  std::uint32_t slotCount = 0;  ///< slots per connection
+};
+
+/// What the user asked for.
+struct PlanSettings {
+  bool reproducible = false;  ///< rank-order algorithms only wherever the order changes bits
+  int channels = 0;           ///< 0: as many as the algorithm needs
+  std::array<std::optional<AlgorithmId>, kCollectiveCount> forced;  ///< by collective
+};
+
+struct Plan {
+  AlgorithmId algorithm{};
+  int channels = 1;
+  std::size_t chunkElems = 1;  ///< most elements per slot
+  std::size_t grain = 1;       ///< elements in a cache line
+  double predictedMicros = 0;  ///< by the cost model, for explain; not part of the agreement
+
+  /// Differs whenever algorithm, channels or chunk differ.
+  std::uint64_t geometryHash() const;
+};
+
+/// One algorithm as the planner sees it for a request.
+struct Candidate {
+  AlgorithmId algorithm{};
+  bool eligible = false;
+  std::string reason;  ///< why it is not, for people; else empty
+  Plan plan;           ///< valid where eligible
+};
+
+/// All algorithms of the request's collective, in registry order.
+std::vector<Candidate> planCandidates(const PlanRequest& request,
+                                      const PlanFacts& facts,
+                                      const PlanSettings& settings);
+
+/// The eligible candidate with the lowest predicted time.
+/// @errors NotSupported if the forced algorithm can't do the request; the text says why.
+Result<Plan> makePlan(const PlanRequest& request,
+                      const PlanFacts& facts,
+                      const PlanSettings& settings);
+
+/// What the schedule of `rank` on `channel` is made from under `plan`.
+ScheduleArgs scheduleArgs(
+    const Plan& plan, const PlanRequest& request, int ranks, int rank, int channel);
+
+}  // namespace rondo
