@@ -15,6 +15,8 @@ target_compile_options(rondo_build_flags INTERFACE
   -Wall -Wextra -Wshadow -Wvla $<$<COMPILE_LANGUAGE:CXX>:-Wconversion>
   $<$<BOOL:${RONDO_WERROR}>:-Werror>)
 if(RONDO_SANITIZE)
-  target_compile_options(rondo_build_flags INTERFACE -fsanitize=${RONDO_SANITIZE} -fno-omit-frame-pointer -g)
+  # Undefined behaviour ends the program as the others do, instead of only printing a line.
+  target_compile_options(rondo_build_flags INTERFACE
+    -fsanitize=${RONDO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
   target_link_options(rondo_build_flags INTERFACE -fsanitize=${RONDO_SANITIZE})
 endif()
