@@ -21,11 +21,13 @@ using Accumulators = std::array<typename R::Accumulator, kBlockElems>;
 template <class R, ReduceOp kOp, class Use>
 void forEachWidened(
     const CombineArgs& args, const Operand& source, std::size_t first, std::size_t count, Use use) {
-  if (source.form == Form::kAccumulator) {
-    const auto* data = static_cast<const typename R::Accumulator*>(source.data) + first;
-    for (std::size_t i = 0; i < count; ++i)
-      use(i, data[i]);
-    return;
+  if constexpr (!std::is_same_v<typename R::Accumulator, typename R::Element>) {
+    if (source.form == Form::kAccumulator) {
+      const auto* data = static_cast<const typename R::Accumulator*>(source.data) + first;
+      for (std::size_t i = 0; i < count; ++i)
+        use(i, data[i]);
+      return;
+    }
   }
   const auto* data = static_cast<const typename R::Element*>(source.data) + first;
   if constexpr (kOp == ReduceOp::kPreMulSum) {

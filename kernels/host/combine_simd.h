@@ -95,8 +95,6 @@ struct PlainLanes {
 
   static HWY_INLINE Value load(const T* from) { return hn::LoadU(D(), from); }
 
-  static HWY_INLINE Value loadAccumulator(const T* from) { return load(from); }
-
   static HWY_INLINE Value loadScaled(const T* from, Value scale) {
     return MultiplyFold::fold(load(from), scale);
   }
@@ -106,8 +104,6 @@ struct PlainLanes {
   static HWY_INLINE Value divide(Value value, Value divisor) { return hn::Div(value, divisor); }
 
   static HWY_INLINE void store(Value value, T* to) { hn::StoreU(value, D(), to); }
-
-  static HWY_INLINE void storeAccumulator(Value value, T* to) { store(value, to); }
 
   template <class Fold>
   static HWY_INLINE Value fold(Value a, Value b) {
@@ -141,11 +137,7 @@ struct OrderedLanes {
     return flip(hn::IfThenElse(isNan, kGreater ? magnitude : signedNan, bits));
   }
 
-  static HWY_INLINE Value loadAccumulator(const Element* from) { return load(from); }
-
   static HWY_INLINE void store(Value value, Element* to) { hn::StoreU(flip(value), D(), to); }
-
-  static HWY_INLINE void storeAccumulator(Value value, Element* to) { store(value, to); }
 
   template <class Fold>
   static HWY_INLINE Value fold(Value a, Value b) {
@@ -368,6 +360,11 @@ HWY_INLINE Factors<Lanes> factorsOf(const CombineArgs& args) {
   return factors;
 }
 
+/// False where an accumulator is stored as the element is, and both forms are one.
+template <class Lanes>
+inline constexpr bool kHasWideAccumulator = sizeof(typename Lanes::Accumulator) >
+                                            sizeof(typename Lanes::Element);
+
 template <class Lanes, std::size_t kCount>
 struct Block {
   typename Lanes::Value values[kCount];
@@ -380,12 +377,14 @@ HWY_INLINE Block<Lanes, kCount> readBlock(const Operand& source,
                                           const Factors<Lanes>& factors) {
   const auto* elements = static_cast<const typename Lanes::Element*>(source.data) + first;
   Block<Lanes, kCount> block;
-  if (source.form == Form::kAccumulator) {
-    const auto* sums = static_cast<const typename Lanes::Accumulator*>(source.data) + first;
-    for (std::size_t i = 0; i < kCount; ++i) {
-      block.values[i] = Lanes::loadAccumulator(sums + i * Lanes::kElems);
+  if constexpr (kHasWideAccumulator<Lanes>) {
+    if (source.form == Form::kAccumulator) {
+      const auto* sums = static_cast<const float*>(source.data) + first;
+      for (std::size_t i = 0; i < kCount; ++i) {
+        block.values[i] = Lanes::loadAccumulator(sums + i * Lanes::kElems);
+      }
+      return block;
     }
-    return block;
   }
   if constexpr (Fold::kIsSum) {
     if (source.form == Form::kScaled) {
@@ -405,12 +404,14 @@ template <class Lanes, std::size_t kCount>
 HWY_INLINE void writeBlock(const Block<Lanes, kCount>& block,
                            const Target& target,
                            std::size_t first) {
-  if (target.form == Form::kAccumulator) {
-    auto* sums = static_cast<typename Lanes::Accumulator*>(target.data) + first;
-    for (std::size_t i = 0; i < kCount; ++i) {
-      Lanes::storeAccumulator(block.values[i], sums + i * Lanes::kElems);
+  if constexpr (kHasWideAccumulator<Lanes>) {
+    if (target.form == Form::kAccumulator) {
+      auto* sums = static_cast<float*>(target.data) + first;
+      for (std::size_t i = 0; i < kCount; ++i) {
+        Lanes::storeAccumulator(block.values[i], sums + i * Lanes::kElems);
+      }
+      return;
     }
-    return;
   }
   auto* elements = static_cast<typename Lanes::Element*>(target.data) + first;
   for (std::size_t i = 0; i < kCount; ++i) {
