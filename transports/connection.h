@@ -22,7 +22,7 @@
 namespace rondo {
 
 /// Most slots a connection may have.
-inline constexpr std::uint32_t kMaxSlots = 16;
+inline constexpr std::uint32_t kMaxSlots = 64;
 
 /// A counter on a cache line of its own.
 struct alignas(64) CounterLine {

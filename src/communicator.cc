@@ -1,0 +1,183 @@
+#include "src/communicator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/log.h"
+#include "src/processors.h"
+#include "src/stall.h"
+
+namespace rondo {
+
+namespace {
+
+/// Bytes of a slot unless configured: large enough that a step's fixed cost does not show, small
+/// enough that four of them stay in a 512 KiB second-level cache.
+constexpr std::size_t kDefaultSlotBytes = 65536;
+constexpr int kDefaultSlots = 4;
+
+PlanSettings planSettings(const Config& config) {
+  return {config.reproducible, config.channels, config.algorithms};
+}
+
+/// Ranks that share processors must not poll: they would keep away the rank they wait for.
+host::WaitPolicy waitPolicy(const PlanFacts& facts) {
+  host::WaitPolicy policy;
+  if (facts.ranks > facts.cpus) policy.spinPolls = 0;
+  return policy;
+}
+
+PlanRequest planRequest(const CollectiveCall& call) {
+  PlanRequest request;
+  request.collective = call.collective;
+  request.count = call.count;
+  request.type = call.type;
+  if (isReduction(call.collective)) request.op = call.op;
+  if (hasRoot(call.collective)) request.root = call.root;
+  return request;
+}
+
+CallSignature signatureOf(const PreparedOperation& operation, std::uint64_t sequence) {
+  CallSignature signature;
+  signature.sequence = sequence;
+  signature.count = operation.request.count;
+  signature.geometry = operation.plan.geometryHash();
+  signature.root = static_cast<std::uint32_t>(operation.request.root);
+  signature.collective = static_cast<std::uint8_t>(operation.request.collective);
+  signature.type = static_cast<std::uint8_t>(operation.request.type);
+  signature.op = static_cast<std::uint8_t>(operation.request.op);
+  return signature;
+}
+
+}  // namespace
+
+Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
+    int ranks, const Config& config) {
+  if (ranks < 1) return Status::invalidArgument("ranks is {}: must be at least 1", ranks);
+  PlanFacts facts;
+  facts.ranks = ranks;
+  facts.cpus = usableProcessors();
+  facts.slotBytes = config.chunkBytes > 0 ? config.chunkBytes : kDefaultSlotBytes;
+  facts.slotCount = static_cast<std::uint32_t>(
+      config.slotsPerConnection > 0 ? config.slotsPerConnection : kDefaultSlots);
+  auto group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < ranks; ++rank) {
+    communicators.push_back(
+        std::unique_ptr<Communicator>(new Communicator(rank, group, config, facts)));
+  }
+  RONDO_LOG(kInfo, kCommunicator, LogContext{-1, config.name},
+            "created ranks {} as threads cpus {} slots {} of bytes {}", ranks, facts.cpus,
+            facts.slotCount, facts.slotBytes);
+  return communicators;
+}
+
+Communicator::Communicator(int rank,
+                           std::shared_ptr<inproc::ThreadGroup> group,
+                           const Config& config,
+                           const PlanFacts& facts)
+    : rank_(rank),
+      group_(std::move(group)),
+      config_(config),
+      facts_(facts),
+      settings_(planSettings(config)),
+      waitPolicy_(waitPolicy(facts)),
+      ends_(rank, group_) {}
+
+Communicator::~Communicator() {
+  group_->record(rank_).leave();
+}
+
+void Communicator::abort() {
+  (void)failAll(Status::aborted("communicator {} was aborted by rank {}", config_.name, rank_));
+}
+
+Status Communicator::failAll(const Status& failure) {
+  group_->fail(failure);
+  return group_->failure();
+}
+
+Status Communicator::run(const CollectiveCall& call) {
+  const std::scoped_lock lock(turn_);
+  if (host::flagRaised(group_->failedFlag())) return group_->failure();
+  Result<PreparedOperation*> operation = prepare(call);
+  if (!operation.ok()) return std::move(operation).status();
+  return execute(**operation, call);
+}
+
+Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
+  const PlanRequest request = planRequest(call);
+  if (PreparedOperation* operation = prepared_.find(request)) return operation;
+  Result<PreparedOperation> operation = prepareOperation(request, facts_, settings_, rank_, ends_);
+  if (!operation.ok()) {
+    Status failure = std::move(operation).status();
+    if (losesOnlyTheCall(failure.code())) return failure;
+    return failAll(failure);
+  }
+  RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
+            "{} type {} count {} uses {} channels {} chunk elements {}",
+            collectiveName(request.collective), dataTypeName(request.type), request.count,
+            algorithmInfo(operation->plan.algorithm).name, operation->plan.channels,
+            operation->plan.chunkElems);
+  return prepared_.keep(*std::move(operation));
+}
+
+Status Communicator::execute(PreparedOperation& operation, const CollectiveCall& call) {
+  current_ = signatureOf(operation, current_.sequence + 1);
+  CallRecord& record = group_->record(rank_);
+  record.begin(current_);
+  for (host::Lane& lane : operation.lanes)
+    lane.restart();
+  host::Work work;
+  work.buffers.input = static_cast<const std::byte*>(call.send);
+  work.buffers.output = static_cast<std::byte*>(call.recv);
+  work.arithmetic = operation.arithmetic;
+  work.arithmetic.scale = call.scale;
+  work.call = current_.fingerprint();
+  Status status = superviseRun(operation, work);
+  if (status.ok()) record.finish(current_.sequence);
+  return status;
+}
+
+Status Communicator::superviseRun(PreparedOperation& operation, const host::Work& work) {
+  host::Waiter waiter(waitPolicy_, group_->failedFlag());
+  bool warned = false;
+  for (;;) {
+    const host::RunOutcome outcome = host::runLanes(operation.lanes, work, waiter);
+    switch (outcome.result) {
+      case host::RunResult::kDone:
+        return {};
+      case host::RunResult::kAborted:
+        return group_->failure();
+      case host::RunResult::kMismatch:
+        return failAll(mismatchWith(rank_, current_, outcome.blocked.peer,
+                                    group_->record(outcome.blocked.peer)));
+      case host::RunResult::kStalled:
+        RONDO_RETURN_IF_ERROR(checkStall(outcome.blocked, waiter, warned));
+    }
+  }
+}
+
+Status Communicator::checkStall(const host::Blocked& blocked,
+                                const host::Waiter& waiter,
+                                bool& warned) {
+  if (blocked.peer < 0) return {};  // it has moved on meanwhile
+  const CallRecord& record = group_->record(blocked.peer);
+  Status judged = judgePeer(rank_, current_, blocked.peer, record);
+  if (!judged.ok()) return failAll(judged);
+  const std::chrono::milliseconds waited = waiter.waited();
+  const auto due = [waited](std::chrono::milliseconds limit) {
+    return limit.count() > 0 && waited >= limit;
+  };
+  if (due(config_.operationTimeout)) {
+    return failAll(Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(current_),
+                                   waited.count(), describePeer(current_, blocked, record)));
+  }
+  if (due(config_.warningAfter) && !std::exchange(warned, true)) {
+    RONDO_LOG(kWarn, kExecutor, LogContext{rank_, config_.name}, "{} waits {} ms for {}",
+              describeCall(current_), waited.count(), describePeer(current_, blocked, record));
+  }
+  return {};
+}
+
+}  // namespace rondo

@@ -1,0 +1,81 @@
+// One rank's communicator on host memory: plans a checked call, publishes what it is about to do,
+// runs the plan's lanes in the calling thread and watches over the wait.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernels/host/executor.h"
+#include "src/collective_call.h"
+#include "src/config.h"
+#include "src/connection_ends.h"
+#include "src/planner.h"
+#include "src/prepared_operation.h"
+#include "src/reduction_table.h"
+#include "src/status.h"
+#include "transports/call_record.h"
+#include "transports/inproc/thread_group.h"
+
+namespace rondo {
+
+class Communicator {
+ public:
+  /// The communicators of `ranks` ranks that are threads of this process; the k-th is rank k's.
+  /// @errors InvalidArgument
+  static Result<std::vector<std::unique_ptr<Communicator>>> createThreads(int ranks,
+                                                                          const Config& config);
+
+  /// Tells the other ranks that this one has left.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+
+  int ranks() const { return facts_.ranks; }
+
+  /// Carries out `call`, in the calling thread.
+  /// @threads calls of several threads run one after another
+  /// @order   on return the result is complete on this rank
+  /// @errors  NotSupported (the call had no effect); Mismatch, Timeout, PeerLost, Aborted,
+  /// OutOfMemory
+  ///          (the communicator has failed, on all ranks, for good)
+  Status run(const CollectiveCall& call);
+
+  /// All ranks' pending and later calls fail with Aborted. @threads any
+  void abort();
+
+  /// The failure that ended the communicator, or ok. @threads any
+  Status asyncError() const { return group_->failure(); }
+
+  ReductionTable& reductions() { return reductions_; }
+
+ private:
+  Communicator(int rank,
+               std::shared_ptr<inproc::ThreadGroup> group,
+               const Config& config,
+               const PlanFacts& facts);
+
+  Result<PreparedOperation*> prepare(const CollectiveCall& call);
+  Status execute(PreparedOperation& operation, const CollectiveCall& call);
+  Status superviseRun(PreparedOperation& operation, const host::Work& work);
+  Status checkStall(const host::Blocked& blocked, const host::Waiter& waiter, bool& warned);
+  /// Makes `failure` the end of the communicator; returns the failure that counts.
+  Status failAll(const Status& failure);
+
+  int rank_;
+  std::shared_ptr<inproc::ThreadGroup> group_;  // shared by the ranks; the last one frees it
+  const Config config_;
+  const PlanFacts facts_;
+  const PlanSettings settings_;
+  const host::WaitPolicy waitPolicy_;
+  std::mutex turn_;  // held by the one call that runs
+  ConnectionEnds ends_;
+  PreparedCache prepared_;
+  ReductionTable reductions_;
+  CallSignature current_;  // the call that runs, or ran last
+};
+
+}  // namespace rondo

@@ -1,0 +1,35 @@
+#include "src/connection_ends.h"
+
+namespace rondo {
+
+namespace {
+
+template <class End>
+Result<End*> findOrMake(std::map<std::pair<int, int>, End>& ends,
+                        std::pair<int, int> key,
+                        Result<ConnectionMemory> (*connect)(inproc::ThreadGroup&, int, int, int),
+                        inproc::ThreadGroup& group,
+                        int rank) {
+  if (const auto found = ends.find(key); found != ends.end()) return &found->second;
+  Result<ConnectionMemory> memory = connect(group, rank, key.first, key.second);
+  if (!memory.ok()) return std::move(memory).status();
+  return &ends.try_emplace(key, *memory, key.first).first->second;
+}
+
+}  // namespace
+
+Result<SendEnd*> ConnectionEnds::sendEnd(int peer, int channel) {
+  const auto outgoing = [](inproc::ThreadGroup& group, int own, int other, int lane) {
+    return group.connection(own, other, lane);
+  };
+  return findOrMake<SendEnd>(sends_, Key{peer, channel}, outgoing, *group_, rank_);
+}
+
+Result<RecvEnd*> ConnectionEnds::recvEnd(int peer, int channel) {
+  const auto incoming = [](inproc::ThreadGroup& group, int own, int other, int lane) {
+    return group.connection(other, own, lane);
+  };
+  return findOrMake<RecvEnd>(recvs_, Key{peer, channel}, incoming, *group_, rank_);
+}
+
+}  // namespace rondo

@@ -1,0 +1,38 @@
+// The connection ends of one rank, made when an operation first needs them and kept for the
+// communicator's life, since their counters go on from operation to operation.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "src/status.h"
+#include "transports/connection.h"
+#include "transports/inproc/thread_group.h"
+
+namespace rondo {
+
+/// @threads one at a time.
+class ConnectionEnds {
+ public:
+  ConnectionEnds(int rank, std::shared_ptr<inproc::ThreadGroup> group)
+      : rank_(rank), group_(std::move(group)) {}
+
+  /// The end for sending to `peer` on `channel`; valid as long as this object.
+  /// @errors OutOfMemory
+  Result<SendEnd*> sendEnd(int peer, int channel);
+
+  /// The end for receiving from `peer` on `channel`; valid as long as this object.
+  /// @errors OutOfMemory
+  Result<RecvEnd*> recvEnd(int peer, int channel);
+
+ private:
+  using Key = std::pair<int, int>;  // peer, channel
+
+  int rank_;
+  std::shared_ptr<inproc::ThreadGroup> group_;
+  std::map<Key, SendEnd> sends_;  // a map: entries keep their addresses
+  std::map<Key, RecvEnd> recvs_;
+};
+
+}  // namespace rondo

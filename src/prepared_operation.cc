@@ -1,0 +1,85 @@
+#include "src/prepared_operation.h"
+
+#include <utility>
+
+namespace rondo {
+
+namespace {
+
+host::Arithmetic arithmeticOf(const PlanRequest& request, int ranks) {
+  host::Arithmetic arithmetic;
+  arithmetic.elemBytes = elementBytes(request.type);
+  arithmetic.accumulatorBytes = arithmetic.elemBytes;
+  if (!isReduction(request.collective)) return arithmetic;
+  arithmetic.accumulatorBytes = accumulatorBytes(request.type, request.op);
+  arithmetic.combine = host::combineFunction(request.type, request.op, host::bestSimdTarget());
+  if (request.op == ReduceOp::kAvg) arithmetic.divisor = static_cast<std::uint64_t>(ranks);
+  return arithmetic;
+}
+
+Result<host::Lane> bindLane(const AnySchedule& schedule,
+                            int channel,
+                            std::size_t elemBytes,
+                            ConnectionEnds& ends) {
+  std::vector<SendEnd*> send;
+  for (int entry = 0; entry < schedule.sendPeers(); ++entry) {
+    Result<SendEnd*> end = ends.sendEnd(schedule.sendPeer(entry), channel);
+    if (!end.ok()) return std::move(end).status();
+    send.push_back(*end);
+  }
+  std::vector<RecvEnd*> recv;
+  for (int entry = 0; entry < schedule.recvPeers(); ++entry) {
+    Result<RecvEnd*> end = ends.recvEnd(schedule.recvPeer(entry), channel);
+    if (!end.ok()) return std::move(end).status();
+    recv.push_back(*end);
+  }
+  return host::Lane(schedule, std::move(send), std::move(recv),
+                    schedule.scratchElems() * elemBytes);
+}
+
+}  // namespace
+
+Result<PreparedOperation> prepareOperation(const PlanRequest& request,
+                                           const PlanFacts& facts,
+                                           const PlanSettings& settings,
+                                           int rank,
+                                           ConnectionEnds& ends) {
+  Result<Plan> plan = makePlan(request, facts, settings);
+  if (!plan.ok()) return std::move(plan).status();
+  PreparedOperation operation;
+  operation.request = request;
+  operation.plan = *plan;
+  operation.arithmetic = arithmeticOf(request, facts.ranks);
+  for (int channel = 0; channel < plan->channels; ++channel) {
+    const AnySchedule schedule(plan->algorithm,
+                               scheduleArgs(*plan, request, facts.ranks, rank, channel));
+    Result<host::Lane> lane = bindLane(schedule, channel, operation.arithmetic.elemBytes, ends);
+    if (!lane.ok()) return std::move(lane).status();
+    operation.lanes.push_back(*std::move(lane));
+  }
+  return operation;
+}
+
+std::size_t PreparedCache::placeOf(const PlanRequest& request) {
+  // Knuth's multiplicative hash (TAOCP 3, 6.4): the golden ratio in 64 bits.
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;
+  const std::uint64_t kind = static_cast<std::uint64_t>(request.collective) << 16 |
+                             static_cast<std::uint64_t>(request.type) << 8 |
+                             static_cast<std::uint64_t>(request.op);
+  const std::uint64_t word =
+      (request.count * kGoldenRatio) ^ (kind << 32 | static_cast<std::uint32_t>(request.root));
+  return static_cast<std::size_t>((word * kGoldenRatio) >> 32) % kPlaces;
+}
+
+PreparedOperation* PreparedCache::find(const PlanRequest& request) {
+  PreparedOperation* operation = places_[placeOf(request)].get();
+  return operation != nullptr && operation->request == request ? operation : nullptr;
+}
+
+PreparedOperation* PreparedCache::keep(PreparedOperation operation) {
+  std::unique_ptr<PreparedOperation>& place = places_[placeOf(operation.request)];
+  place = std::make_unique<PreparedOperation>(std::move(operation));
+  return place.get();
+}
+
+}  // namespace rondo

@@ -1,0 +1,54 @@
+#include "src/stall.h"
+
+#include "collectives/schedule.h"
+#include "kernels/data_type.h"
+
+namespace rondo {
+
+std::string describeCall(const CallSignature& call) {
+  if (call.sequence == 0) return "none";
+  const auto collective = static_cast<Collective>(call.collective);
+  std::string text = fmt::format("{} #{}", collectiveName(collective), call.sequence);
+  if (collective == Collective::kBarrier) return text;
+  text += fmt::format(" {}", dataTypeName(static_cast<DataType>(call.type)));
+  if (isReduction(collective)) {
+    text += fmt::format(" {}", reduceOpName(static_cast<ReduceOp>(call.op)));
+  }
+  text += fmt::format(" count {}", call.count);
+  if (hasRoot(collective)) text += fmt::format(" root {}", call.root);
+  return text;
+}
+
+Status mismatchWith(int rank, const CallSignature& own, int peer, const CallRecord& record) {
+  const std::optional<CallSignature> theirs = record.read();
+  return Status::mismatch(
+      "rank {} called {}, but rank {} called {}: all ranks must make the same calls in the same "
+      "order with the same arguments",
+      rank, describeCall(own), peer, theirs.has_value() ? describeCall(*theirs) : "something else");
+}
+
+Status judgePeer(int rank, const CallSignature& own, int peer, const CallRecord& record) {
+  const std::optional<CallSignature> theirs = record.read();
+  if (theirs.has_value() && theirs->sequence == own.sequence && *theirs != own) {
+    return mismatchWith(rank, own, peer, record);
+  }
+  if (record.hasLeft() && record.finished() < own.sequence) {
+    return Status::peerLost(
+        "rank {}: {} needs rank {}, which destroyed its communicator after its call #{}", rank,
+        describeCall(own), peer, record.finished());
+  }
+  return {};
+}
+
+std::string describePeer(const CallSignature& own,
+                         const host::Blocked& blocked,
+                         const CallRecord& record) {
+  const std::optional<CallSignature> theirs = record.read();
+  if (!theirs.has_value() || theirs->sequence < own.sequence) {
+    return fmt::format("rank {}, which has not called yet (its last call: {})", blocked.peer,
+                       theirs.has_value() ? describeCall(*theirs) : "none");
+  }
+  return fmt::format("rank {} to {} data", blocked.peer, blocked.receiving ? "send" : "take");
+}
+
+}  // namespace rondo
