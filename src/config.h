@@ -67,19 +67,25 @@ Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& env
 /// process, of variables that no setting has.
 void logConfig(const Config& config);
 
-/// One row of the table of settings: how it is named, what it takes and does.
+/// Whether a value was taken; if not, perhaps what is wrong with it besides Setting::accepted.
+struct Verdict {
+  bool accepted = true;
+  std::string detail;
+};
+
+/// One row of the table of settings: how it is named, what it takes and where it goes.
 struct Setting {
-  /// Where the program's value lies in rondoConfig_t; monostate: only in the environment.
-  using Field =
+  /// Where the program's value lies; monostate: the setting is in the environment only.
+  using Member =
       std::variant<std::monostate, std::int64_t rondoConfig_t::*, const char * rondoConfig_t::*>;
 
-  std::string_view variable;  ///< "RONDO_CHANNELS"
-  std::string_view field;     ///< "channels"; empty: none
-  Field member;
-  std::string_view defaultText;  ///< as a user would write it
-  std::string_view accepted;     ///< for messages: "0 or 1"
-  /// Stores the value in the Config; false if it is not accepted.
-  bool (*apply)(Config& config, std::string_view value);
+  std::string_view variable;     ///< "RONDO_CHANNELS"
+  std::string_view field;        ///< "channels"; empty: none
+  Member member;                 ///< of `field`
+  std::string_view defaultText;  ///< as a user would write it; empty: none
+  std::string_view accepted;     ///< "0 or 1"
+  /// Stores a value in `config`, if it is accepted.
+  Verdict (*apply)(Config& config, std::string_view value);
 };
 
 /// All settings. docs/configuration.md has one row for each.

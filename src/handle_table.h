@@ -1,10 +1,10 @@
 // Handles that can be checked: a number made of a slot's index and its generation, never a pointer.
 // A handle that was destroyed, or never made, is refused instead of followed. Used for
-// communicators (one table per process, in src/api.cc) and for reductions (one per communicator).
+// communicators (src/communicator_handles.h, one table per process) and for reductions (one per
+// communicator).
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,28 +13,29 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/memory_order.h"
+
 namespace rondo {
 
 /// What a handle stands for.
 enum class HandleState : std::uint8_t {
   kLive,
   kDestroyed,  ///< it was taken, and perhaps its slot given to another
-  kUnknown,    ///< the table never gave it out, as far as can be told
+  kUnknown,    ///< this table never gave it out
 };
 
-/// Owns up to 2^kIndexBits objects, each behind a handle.
+/// Owns up to 2^kIndexBits objects, each behind a handle:
 ///
-///     handle, low bits first:   index (kIndexBits) | generation (kGenerationBits) | zero
+///     low bits first:   index (kIndexBits) | generation (kGenerationBits) | zero
 ///
-/// A slot's generation starts at the table's first one (not 0, so a handle is never 0) and goes up
-/// by one when its object is taken. After 2^kGenerationBits objects in one slot an old handle would
-/// be accepted again.
+/// The generation of a slot's first object is the table's; each further object in the slot has the
+/// next one. After 2^kGenerationBits objects in one slot an old handle would be accepted again.
 ///
-/// @threads  any function from any thread, but an object may be taken only when nobody uses it.
-///   find() waits for nobody and writes nothing.
+/// @threads  any function from any thread, except that an object may be taken only while nobody
+///   uses it. find() writes nothing and waits for nobody.
 template <class T, int kIndexBits, int kGenerationBits>
 class HandleTable {
-  static_assert(kIndexBits + kGenerationBits <= 64);
+  static_assert(kIndexBits > 0 && kGenerationBits > 0 && kIndexBits + kGenerationBits < 64);
 
  public:
   using Handle = std::uint64_t;
@@ -46,37 +47,61 @@ class HandleTable {
     HandleState state = HandleState::kUnknown;
   };
 
-  /// @param firstGeneration the generation of all first handles; tables with different ones refuse
-  ///   each other's handles. 0 counts as 1.
+  /// @param firstGeneration cut to kGenerationBits. Tables whose numbers are far apart refuse each
+  ///   other's handles.
   explicit HandleTable(std::uint64_t firstGeneration)
-      : firstGeneration_(firstGeneration == 0 ? 1 : firstGeneration & kGenerationMask) {}
+      : firstGeneration_(firstGeneration & kGenerationMask) {}
 
   HandleTable(const HandleTable&) = delete;
   HandleTable& operator=(const HandleTable&) = delete;
-
-  ~HandleTable() {
-    for (std::size_t index = 0; index < used_; ++index) {
-      const std::unique_ptr<T> object(slots_[index].object.load(std::memory_order_relaxed));
-    }
-  }
+  HandleTable(HandleTable&&) = delete;
+  HandleTable& operator=(HandleTable&&) = delete;
+  ~HandleTable() = default;
 
   /// Takes ownership. Empty, with `object` unchanged, if the table is full.
-  std::optional<Handle> insert(std::unique_ptr<T>&& object);
+  std::optional<Handle> insert(std::unique_ptr<T>&& object) {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty() && used_ == kCapacity) return std::nullopt;
+    if (free_.empty()) free_.push_back(used_++);
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    Slot& slot = slots_[index];
+    slot.object = std::move(object);
+    host::postCounter(slot.changes, slot.changes + 1);
+    const std::uint64_t earlier = slot.changes / 2;
+    return ((firstGeneration_ + earlier) & kGenerationMask) << kIndexBits | index;
+  }
 
-  Found find(Handle handle) const noexcept;
+  Found find(Handle handle) const noexcept {
+    if (handle >> (kIndexBits + kGenerationBits) != 0) return {};
+    Slot& slot = slots_[indexOf(handle)];
+    const std::uint64_t changes = host::observeCounter(slot.changes);
+    const std::uint64_t inserted = (changes + 1) / 2;
+    const std::uint64_t earlier = ((handle >> kIndexBits) - firstGeneration_) & kGenerationMask;
+    if (earlier >= inserted) return {};
+    const bool live = changes % 2 == 1 && earlier + 1 == inserted;
+    if (!live) return {nullptr, HandleState::kDestroyed};
+    return {slot.object.get(), HandleState::kLive};
+  }
 
   /// Gives ownership back and makes the handle invalid; null if it is not live.
-  std::unique_ptr<T> take(Handle handle);
+  std::unique_ptr<T> take(Handle handle) {
+    const std::lock_guard lock(mutex_);
+    if (find(handle).object == nullptr) return nullptr;
+    free_.push_back(indexOf(handle));
+    Slot& slot = slots_[indexOf(handle)];
+    host::postCounter(slot.changes, slot.changes + 1);
+    return std::move(slot.object);
+  }
 
  private:
-  static constexpr std::uint64_t kGenerationMask =
-      kGenerationBits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << kGenerationBits) - 1;
+  static constexpr std::uint64_t kGenerationMask = (std::uint64_t{1} << kGenerationBits) - 1;
 
   struct Slot {
-    /// Generations given out so far; the current one is firstGeneration_ + uses.
-    std::atomic<std::uint64_t> uses{0};
-    /// Null while the slot is free.
-    std::atomic<T*> object{nullptr};
+    /// Insertions plus removals so far: odd while the slot holds an object.
+    std::uint64_t changes = 0;
+    /// Read only by those who saw, in `changes`, that their handle is live.
+    std::unique_ptr<T> object;
   };
 
   static constexpr std::size_t indexOf(Handle handle) {
@@ -84,9 +109,9 @@ class HandleTable {
   }
 
   const std::uint64_t firstGeneration_;
-  std::array<Slot, kCapacity> slots_{};
-  std::mutex mutex_;               ///< guards the two below, and writes to slots_
-  std::vector<std::size_t> free_;  ///< indices given back
+  mutable std::array<Slot, kCapacity> slots_{};  ///< mutable: observeCounter() wants so
+  std::mutex mutex_;                             ///< guards the rest, and writes to slots_
+  std::vector<std::size_t> free_;  ///< indices without an object, of those below used_
   std::size_t used_ = 0;           ///< slots that ever held an object
 };
 

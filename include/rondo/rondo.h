@@ -51,10 +51,10 @@
 
 // In C++ an enum gets a fixed type, so that any value can be passed in and checked.
 #ifdef __cplusplus
-#define RONDO_ENUM(name) enum name : int
+#define RONDO_ENUM_TYPE : int
 extern "C" {
 #else
-#define RONDO_ENUM(name) enum name
+#define RONDO_ENUM_TYPE
 #endif
 
 /// How a call ended. The tens say what is lost:
@@ -64,50 +64,60 @@ extern "C" {
 ///   3x  the communicator, with every operation on it
 /// After 2x and 3x only rondoCommAbort, rondoCommDestroy and the queries are allowed. If a function
 /// that makes something returns such a code, it made nothing, and nothing else is lost.
-typedef RONDO_ENUM(rondoResult){
-    rondoSuccess = 0,
-    rondoInProgress = 1,  ///< Not an error: the work goes on in the background.
+typedef enum rondoResult RONDO_ENUM_TYPE {
+  rondoSuccess = 0,
+  rondoInProgress = 1,  ///< Not an error: the work goes on in the background.
 
-    rondoInvalidArgument = 10,  ///< A value that is never right, or not for this communicator.
-    rondoInvalidUsage = 11,     ///< Right values at a wrong time, e.g. use after destroy.
-    rondoNotSupported = 12,     ///< Legal, but this build or this kind of communicator cannot.
+  rondoInvalidArgument = 10,  ///< A value that is never right, or not for this communicator.
+  rondoInvalidUsage = 11,     ///< Right values at a wrong time, e.g. use after destroy.
+  rondoNotSupported = 12,     ///< Legal, but this build or this kind of communicator cannot.
 
-    rondoPeerLost = 20,  ///< Another rank died or closed its connection.
-    rondoTimeout = 21,   ///< Another rank did not come within the operation timeout.
+  rondoPeerLost = 20,  ///< Another rank died or closed its connection.
+  rondoTimeout = 21,   ///< Another rank did not come within the operation timeout.
 
-    rondoMismatch = 30,      ///< The ranks made calls that do not belong together.
-    rondoAborted = 31,       ///< rondoCommAbort was called, here or on another rank.
-    rondoOutOfMemory = 32,   ///< The system refused memory.
-    rondoSystemError = 33,   ///< A system call failed; the message holds its error text.
-    rondoInternalError = 34  ///< A fault of this library. Please report it.
+  rondoMismatch = 30,      ///< The ranks made calls that do not belong together.
+  rondoAborted = 31,       ///< rondoCommAbort was called, here or on another rank.
+  rondoOutOfMemory = 32,   ///< The system refused memory.
+  rondoSystemError = 33,   ///< A system call failed; the message holds its error text.
+  rondoInternalError = 34  ///< A fault of this library. Please report it.
 } rondoResult_t;
 
 /// Element types. Two of them at different ranks of one call are a mismatch.
-typedef RONDO_ENUM(rondoDataType){
-    rondoInt8 = 0,        rondoUint8 = 1,    rondoInt16 = 2,       rondoUint16 = 3,  rondoInt32 = 4,
-    rondoUint32 = 5,      rondoInt64 = 6,    rondoUint64 = 7,      rondoFloat16 = 8, /**< IEEE 754
-                                                                                        binary16 */
-    rondoBfloat16 = 9,                                             ///< the upper half of a float
-    rondoFloat32 = 10,    rondoFloat64 = 11, rondoFloat8E4m3 = 12, /**< OCP e4m3: no infinity,
-                                                                      largest number 448 */
-    rondoFloat8E5m2 = 13,                                          ///< OCP e5m2
-    rondoBool = 14  ///< one byte; any nonzero value is true, results are 0 or 1
+typedef enum rondoDataType RONDO_ENUM_TYPE {
+  rondoInt8 = 0,
+  rondoUint8 = 1,
+  rondoInt16 = 2,
+  rondoUint16 = 3,
+  rondoInt32 = 4,
+  rondoUint32 = 5,
+  rondoInt64 = 6,
+  rondoUint64 = 7,
+  rondoFloat16 = 8,   /**< IEEE 754
+                         binary16 */
+  rondoBfloat16 = 9,  ///< the upper half of a float
+  rondoFloat32 = 10,
+  rondoFloat64 = 11,
+  rondoFloat8E4m3 = 12,  /**< OCP e4m3: no infinity,
+                            largest number 448 */
+  rondoFloat8E5m2 = 13,  ///< OCP e5m2
+  rondoBool = 14         ///< one byte; any nonzero value is true, results are 0 or 1
 } rondoDataType_t;
 
 /// Reductions. Values from rondoRedOpFirstDynamic on are handles made at run time
 /// (rondoRedOpCreatePreMulSum); they belong to one communicator handle.
-typedef RONDO_ENUM(rondoRedOp){
-    rondoSum = 0,   ///< truth values: or
-    rondoProd = 1,  ///< truth values: and
-    rondoMin = 2,   ///< NaN wins; -0 is below +0; truth values: and
-    rondoMax = 3,   ///< NaN wins; truth values: or
-    rondoAvg = 4,   ///< sum, then one division by the number of ranks; not for truth values
-    rondoRedOpFirstDynamic = 0x40000000} rondoRedOp_t;
+typedef enum rondoRedOp RONDO_ENUM_TYPE {
+  rondoSum = 0,   ///< truth values: or
+  rondoProd = 1,  ///< truth values: and
+  rondoMin = 2,   ///< NaN wins; -0 is below +0; truth values: and
+  rondoMax = 3,   ///< NaN wins; truth values: or
+  rondoAvg = 4,   ///< sum, then one division by the number of ranks; not for truth values
+  rondoRedOpFirstDynamic = 0x40000000
+} rondoRedOp_t;
 
 /// Where the scalar of a reduction lies.
-typedef RONDO_ENUM(rondoScalarResidence){
-    rondoScalarHostImmediate = 0,  ///< host memory, read before the call returns
-    rondoScalarDevice = 1          ///< device memory, read when an operation runs; not there yet
+typedef enum rondoScalarResidence RONDO_ENUM_TYPE {
+  rondoScalarHostImmediate = 0,  ///< host memory, read before the call returns
+  rondoScalarDevice = 1          ///< device memory, read when an operation runs; not there yet
 } rondoScalarResidence_t;
 
 /// One rank's communicator. An opaque value; a wrong or destroyed one is refused, not followed.
@@ -181,8 +191,7 @@ RONDO_EXPORT rondoResult_t rondoGetVersion(int* version);
 RONDO_EXPORT const char* rondoGetErrorString(rondoResult_t result);
 
 /// Gives the full message of a failure: which rank and call, what was wrong, what to do.
-/// @param comm the communicator of the failed call; NULL: any call. Destroyed ones may be asked
-/// for.
+/// @param comm the communicator of the failed call, destroyed or not; NULL: any call.
 /// @return the message of the last call on `comm` that failed in the calling thread, among the
 ///   thread's last 8 failures; "" if there is none. Valid until the calling thread's next call that
 ///   fails, or its end.

@@ -1,0 +1,271 @@
+#include "src/config.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include <unistd.h>
+
+namespace rondo {
+
+namespace {
+
+constexpr std::string_view kPrefix = "RONDO_";
+
+/// A whole number >= 0.
+std::optional<std::int64_t> parseNumber(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value < 0) return std::nullopt;
+  return value;
+}
+
+/// Stores 0, or a multiple of kUnit from kUnit * kMin to kUnit * kMax.
+template <auto kMember, std::int64_t kMin, std::int64_t kMax, std::int64_t kUnit = 1>
+Verdict storeNumber(Config& config, std::string_view text) {
+  const std::optional<std::int64_t> value = parseNumber(text);
+  if (!value) return {false, {}};
+  const bool inRange = *value >= kMin * kUnit && *value <= kMax * kUnit && *value % kUnit == 0;
+  if (*value != 0 && !inRange) return {false, {}};
+  config.*kMember = std::remove_reference_t<decltype(config.*kMember)>(*value);
+  return {};
+}
+
+Verdict storeName(Config& config, std::string_view text) {
+  constexpr std::size_t kMaxBytes = 64;
+  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (text.empty() || text.size() > kMaxBytes || !std::ranges::all_of(text, printable)) {
+    return {false, {}};
+  }
+  config.name = text;
+  return {};
+}
+
+Verdict storeLogLevel(Config& config, std::string_view text) {
+  const std::optional<LogLevel> level = findLogLevel(text);
+  if (!level) return {false, {}};
+  config.log.level = *level;
+  return {};
+}
+
+Verdict storeLogFile(Config& config, std::string_view text) {
+  const Result<std::string> path = expandLogFile(text, "host", 0);
+  if (!path.ok()) return {false, {}};
+  config.log.file = text;
+  return {};
+}
+
+std::optional<Collective> findCollective(std::string_view name) {
+  for (int value = 0; value < kCollectiveCount; ++value) {
+    if (collectiveName(static_cast<Collective>(value)) == name) {
+      return static_cast<Collective>(value);
+    }
+  }
+  return std::nullopt;
+}
+
+/// "all_reduce has one_shot, two_shot, ..."
+std::string algorithmsOf(Collective collective) {
+  std::string text = fmt::format("{} has", collectiveName(collective));
+  std::string_view separator = " ";
+  for (const AlgorithmInfo& info : AllSchedules::kInfos) {
+    if (info.collective != collective) continue;
+    text += fmt::format("{}{}", separator, info.name);
+    separator = ", ";
+  }
+  return text;
+}
+
+/// "all_reduce, broadcast, ..."
+std::string collectiveNames() {
+  std::string text(collectiveName(Collective{}));
+  for (int value = 1; value < kCollectiveCount; ++value) {
+    text += fmt::format(", {}", collectiveName(static_cast<Collective>(value)));
+  }
+  return text;
+}
+
+/// Stores one "collective:algorithm".
+Verdict storeAlgorithm(Config& config, std::string_view entry) {
+  const std::size_t colon = std::min(entry.find(':'), entry.size());
+  const std::string_view left = entry.substr(0, colon);
+  const std::optional<Collective> collective = findCollective(left);
+  if (!collective) {
+    return {false, fmt::format("\"{}\" is none of the collectives {}", left, collectiveNames())};
+  }
+  const std::string_view right = entry.substr(std::min(colon + 1, entry.size()));
+  const std::optional<AlgorithmId> algorithm = findAlgorithm(*collective, right);
+  if (!algorithm) {
+    return {false, fmt::format("\"{}\" is no algorithm: {}", right, algorithmsOf(*collective))};
+  }
+  std::optional<AlgorithmId>& chosen = config.algorithms[static_cast<std::size_t>(*collective)];
+  if (chosen) return {false, fmt::format("{} appears twice", left)};
+  chosen = algorithm;
+  return {};
+}
+
+Verdict storeAlgorithms(Config& config, std::string_view text) {
+  Config parsed;
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    Verdict verdict = storeAlgorithm(parsed, text.substr(0, comma));
+    if (!verdict.accepted) return verdict;
+    if (comma == text.size()) break;
+    text.remove_prefix(comma + 1);
+  }
+  config.algorithms = parsed.algorithms;
+  return {};
+}
+
+constexpr std::string_view kMillisAccepted = "milliseconds up to 2147483647, or 0 for never";
+constexpr std::int64_t kMaxMillis = std::numeric_limits<std::int32_t>::max();
+
+constexpr Setting kSettings[] = {
+    {"RONDO_COMM_NAME", "name", &rondoConfig_t::name, "world",
+     "1 to 64 printable characters without spaces", storeName},
+    {"RONDO_ALGORITHM", "algorithm", &rondoConfig_t::algorithm, "",
+     "a list such as all_reduce:ring,broadcast:tree", storeAlgorithms},
+    {"RONDO_REPRODUCIBLE", "reproducible", &rondoConfig_t::reproducible, "0", "0 or 1",
+     storeNumber<&Config::reproducible, 1, 1>},
+    {"RONDO_CHANNELS", "channels", &rondoConfig_t::channels, "0",
+     "1 to 32, or 0 for the planner's choice", storeNumber<&Config::channels, 1, 32>},
+    {"RONDO_CHUNK_BYTES", "chunkBytes", &rondoConfig_t::chunkBytes, "0",
+     "a multiple of 64 up to 67108864, or 0 for the planner's choice",
+     storeNumber<&Config::chunkBytes, 1, (64 << 20) / 64, 64>},
+    {"RONDO_SLOTS_PER_CONNECTION", "slotsPerConnection", &rondoConfig_t::slotsPerConnection, "0",
+     "2 to 64, or 0 for the planner's choice", storeNumber<&Config::slotsPerConnection, 2, 64>},
+    {"RONDO_OPERATION_TIMEOUT_MS", "operationTimeoutMs", &rondoConfig_t::operationTimeoutMs,
+     "1800000", kMillisAccepted, storeNumber<&Config::operationTimeout, 1, kMaxMillis>},
+    {"RONDO_WARNING_MS", "warningMs", &rondoConfig_t::warningMs, "30000", kMillisAccepted,
+     storeNumber<&Config::warningAfter, 1, kMaxMillis>},
+    {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
+     "error, warn, info, debug or trace", storeLogLevel},
+    {"RONDO_LOG_FILE", "", std::monostate{}, "",
+     "a path; %h in it is the host name, %p the process id, %% a percent sign", storeLogFile},
+};
+
+/// A number or text of the program's struct as text; empty if it is not set.
+struct FieldReader {
+  const rondoConfig_t& config;
+
+  std::optional<std::string> operator()(std::monostate) const { return std::nullopt; }
+
+  std::optional<std::string> operator()(std::int64_t rondoConfig_t::*member) const {
+    const std::int64_t value = config.*member;
+    if (value == RONDO_UNDEFINED) return std::nullopt;
+    return std::to_string(value);
+  }
+
+  std::optional<std::string> operator()(const char* rondoConfig_t::*member) const {
+    const char* const value = config.*member;
+    if (value == nullptr) return std::nullopt;
+    return value;
+  }
+};
+
+/// The program's wishes in the shape of this version; a smaller struct of an older one is filled
+/// up.
+Result<rondoConfig_t> adoptRequested(const rondoConfig_t* requested) {
+  rondoConfig_t adopted = RONDO_CONFIG_INITIALIZER;
+  if (requested == nullptr) return adopted;
+  constexpr std::size_t kHeadBytes = offsetof(rondoConfig_t, name);
+  if (requested->magic != RONDO_CONFIG_MAGIC) {
+    return Status::invalidArgument(
+        "config {} was not initialised; start from RONDO_CONFIG_INITIALIZER",
+        static_cast<const void*>(requested));
+  }
+  if (requested->size > sizeof(rondoConfig_t)) {
+    return Status::invalidArgument(
+        "config has {} bytes, {} are known: the program was compiled for version {}, the library "
+        "is {}; use a library that is at least as new",
+        requested->size, sizeof(rondoConfig_t), requested->version, RONDO_VERSION);
+  }
+  if (requested->size < kHeadBytes || requested->size % sizeof(std::int64_t) != 0) {
+    return Status::invalidArgument("config size {} is impossible; leave the field size alone",
+                                   requested->size);
+  }
+  std::memcpy(&adopted, requested, requested->size);
+  return adopted;
+}
+
+Status applySetting(Config& config,
+                    const Setting& setting,
+                    std::string_view source,
+                    std::string_view value) {
+  const Verdict verdict = setting.apply(config, value);
+  if (verdict.accepted) return {};
+  return Status::invalidArgument("{} value \"{}\" is not accepted; it takes {}{}{}", source, value,
+                                 setting.accepted, verdict.detail.empty() ? "" : "; ",
+                                 verdict.detail);
+}
+
+/// Settles one row of the table.
+Status settle(Config& config,
+              const Setting& setting,
+              const rondoConfig_t& requested,
+              const Environment& environment) {
+  std::optional<std::string> wish = std::visit(FieldReader{requested}, setting.member);
+  const auto variable = environment.find(setting.variable);
+  if (variable != environment.end() && !variable->second.empty()) {
+    RONDO_RETURN_IF_ERROR(applySetting(config, setting, setting.variable, variable->second));
+    config.chosen.push_back({setting.variable, variable->second, true, std::move(wish)});
+  } else if (wish) {
+    RONDO_RETURN_IF_ERROR(
+        applySetting(config, setting, fmt::format("config field {}", setting.field), *wish));
+    config.chosen.push_back({setting.variable, *std::move(wish), false, std::nullopt});
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const Setting> allSettings() {
+  return kSettings;
+}
+
+Environment processEnvironment() {
+  Environment found;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+    found.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return found;
+}
+
+Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& environment) {
+  const Result<rondoConfig_t> adopted = adoptRequested(requested);
+  RONDO_RETURN_IF_ERROR(adopted.status());
+  Config config;
+  for (const Setting& setting : kSettings) {
+    RONDO_RETURN_IF_ERROR(settle(config, setting, *adopted, environment));
+  }
+  for (const auto& [name, value] : environment) {
+    const bool known =
+        std::ranges::find(kSettings, name, &Setting::variable) != std::end(kSettings);
+    if (!known && name.starts_with(kPrefix)) config.unknownVariables.push_back(name);
+  }
+  return config;
+}
+
+void logConfig(const Config& config) {
+  const LogContext context{.communicator = config.name};
+  for (const ChosenSetting& setting : config.chosen) {
+    RONDO_LOG(kInfo, kConfig, context, "{} value {} from {}{}", setting.variable, setting.value,
+              setting.fromEnvironment ? "the environment" : "the program",
+              setting.overruled ? fmt::format(" overrules the program's {}", *setting.overruled)
+                                : std::string());
+  }
+  for (const std::string& name : config.unknownVariables) {
+    if (!firstLogOf(name)) continue;
+    RONDO_LOG(kWarn, kConfig, "variable {} is unknown and ignored; docs/configuration.md lists all",
+              name);
+  }
+}
+
+}  // namespace rondo
