@@ -18,7 +18,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rondo
 
 # The command finds the library beside it, wherever the prefix is.
 file(RELATIVE_PATH rondo_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(rondo_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${rondo_bin_to_lib}")
+set_target_properties(rondo_cli PROPERTIES
+  RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+  INSTALL_RPATH "$ORIGIN/${rondo_bin_to_lib}")
 install(TARGETS rondo_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 
 configure_package_config_file(
