@@ -1,0 +1,285 @@
+// The C++20 interface: owning handles, ranges instead of pointers and counts, and exceptions
+// instead of results. Header-only, over rondo.h, whose rules for buffers, threads and order hold
+// here, too.
+//
+//     std::vector<rondo::Communicator> ranks = rondo::Communicator::createAll(4);
+//     // in the thread of rank r:
+//     ranks[r].allReduce(gradients);              // in place, sum
+//     ranks[r].allReduce(input, output, rondoMax);
+//
+// The inline namespace keeps these names apart from those inside the static library.
+#ifndef RONDO_RONDO_HPP_
+#define RONDO_RONDO_HPP_
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "rondo/rondo.h"
+
+namespace rondo {
+inline namespace v0 {
+
+/// A call that failed; what() is the full message.
+class Error : public std::runtime_error {
+ public:
+  Error(rondoResult_t result, const std::string& message)
+      : std::runtime_error(message), result_(result) {}
+
+  /// Its tens say what is lost.
+  rondoResult_t result() const noexcept { return result_; }
+
+ private:
+  rondoResult_t result_;
+};
+
+/// The rondoDataType_t of a C++ type. Specialise it for 8- and 16-bit floats:
+///
+///     template <>
+///     struct rondo::ElementType<MyHalf> {
+///       static constexpr rondoDataType_t value = rondoFloat16;
+///     };
+template <class T>
+struct ElementType {};
+
+template <>
+struct ElementType<bool> {
+  static constexpr rondoDataType_t value = rondoBool;
+};
+
+template <>
+struct ElementType<std::byte> {
+  static constexpr rondoDataType_t value = rondoUint8;
+};
+
+template <>
+struct ElementType<float> {
+  static constexpr rondoDataType_t value = rondoFloat32;
+};
+
+template <>
+struct ElementType<double> {
+  static constexpr rondoDataType_t value = rondoFloat64;
+};
+
+/// Integers, by size and sign.
+template <std::integral T>
+
+requires(sizeof(T) <= sizeof(std::int64_t)) struct ElementType<T> {
+ private:
+  static constexpr rondoDataType_t choose(rondoDataType_t ifSigned, rondoDataType_t ifUnsigned) {
+    return std::is_signed_v<T> ? ifSigned : ifUnsigned;
+  }
+
+ public:
+  static constexpr rondoDataType_t value = sizeof(T) == 1   ? choose(rondoInt8, rondoUint8)
+                                           : sizeof(T) == 2 ? choose(rondoInt16, rondoUint16)
+                                           : sizeof(T) == 4 ? choose(rondoInt32, rondoUint32)
+                                                            : choose(rondoInt64, rondoUint64);
+};
+
+/// A type that can be communicated.
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && requires {
+  { ElementType<T>::value } -> std::convertible_to<rondoDataType_t>;
+};
+
+/// A vector, array or span of elements.
+template <class Range>
+concept ElementRange = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+    Element<std::ranges::range_value_t<Range>>;
+
+/// One whose elements can be written.
+template <class Range>
+concept WritableElementRange = ElementRange<Range> &&
+    !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<Range>>>;
+
+/// Two ranges of one element type, from the first into the second.
+template <class Send, class Recv>
+concept SendAndRecv = ElementRange<const Send> && WritableElementRange<Recv> &&
+    std::same_as<std::ranges::range_value_t<Send>, std::ranges::range_value_t<Recv>>;
+
+/// Throws Error unless `result` is rondoSuccess.
+/// @param comm the communicator of the failed call, if it has one.
+inline void throwIfFailed(rondoResult_t result, rondoComm_t comm = nullptr) {
+  if (result == rondoSuccess) [[likely]]
+    return;
+  throw Error(result, std::string(rondoGetErrorString(result)) + ": " + rondoGetLastError(comm));
+}
+
+/// A reduction made by Communicator::preMulSum; destroy it before its communicator.
+class PreMulSum {
+ public:
+  PreMulSum(rondoComm_t comm, rondoRedOp_t op) noexcept : comm_(comm), op_(op) {}
+
+  PreMulSum(PreMulSum&& other) noexcept
+      : comm_(std::exchange(other.comm_, nullptr)), op_(other.op_) {}
+
+  PreMulSum& operator=(PreMulSum&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    std::swap(op_, other.op_);
+    return *this;
+  }
+
+  ~PreMulSum() {
+    if (comm_ != nullptr) static_cast<void>(rondoRedOpDestroy(op_, comm_));
+  }
+
+  /// Implicit, so that it goes where a built-in reduction goes.
+  operator rondoRedOp_t() const noexcept { return op_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  rondoComm_t comm_;
+  rondoRedOp_t op_;
+};
+
+/// One rank's communicator. Owns its handle; empty after a move.
+/// @threads  one thread at a time, except abort() and asyncError().
+class Communicator {
+ public:
+  /// The communicators of all ranks of this process; the k-th is rank k's, for a thread of its own.
+  static std::vector<Communicator> createAll(
+      int ranks, const rondoConfig_t& config = rondoConfig_t RONDO_CONFIG_INITIALIZER) {
+    std::vector<rondoComm_t> handles(ranks > 0 ? static_cast<std::size_t>(ranks) : 1);
+    throwIfFailed(rondoCommInitAll(handles.data(), ranks, &config));
+    return std::vector<Communicator>(handles.begin(), handles.end());
+  }
+
+  /// Takes ownership of a handle.
+  explicit Communicator(rondoComm_t handle) noexcept : handle_(handle) {}
+
+  Communicator(Communicator&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+  Communicator& operator=(Communicator&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  ~Communicator() { static_cast<void>(rondoCommDestroy(handle_)); }
+
+  /// For the C functions; still owned by this object.
+  rondoComm_t handle() const noexcept { return handle_; }
+
+  int rank() const {
+    int rank = 0;
+    check(rondoCommRank(handle_, &rank));
+    return rank;
+  }
+
+  int ranks() const {
+    int ranks = 0;
+    check(rondoCommCount(handle_, &ranks));
+    return ranks;
+  }
+
+  /// Stops all ranks' operations, for good.
+  void abort() const { check(rondoCommAbort(handle_)); }
+
+  /// rondoSuccess, or the failure that made the communicator unusable.
+  rondoResult_t asyncError() const {
+    rondoResult_t result = rondoSuccess;
+    check(rondoCommGetAsyncError(handle_, &result));
+    return result;
+  }
+
+  /// The sum of all ranks' inputs, each times its rank's factor; for elements of type T.
+  template <Element T>
+  PreMulSum preMulSum(T factor) const {
+    rondoRedOp_t op = rondoSum;
+    check(rondoRedOpCreatePreMulSum(&op, &factor, ElementType<T>::value, rondoScalarHostImmediate,
+                                    handle_));
+    return PreMulSum(handle_, op);
+  }
+
+  /// Reduces over all ranks into `recv` on each.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allReduce(const Send& send, Recv&& recv, rondoRedOp_t op = rondoSum) const {
+    checkSizes("allReduce", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoAllReduce(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
+                         typeOf<Recv>(), op, handle_, nullptr));
+  }
+
+  /// Reduces `data` over all ranks, in place.
+  template <WritableElementRange Data>
+  void allReduce(Data&& data, rondoRedOp_t op = rondoSum) const {
+    allReduce(data, data, op);
+  }
+
+  /// Reduces over all ranks; this rank receives its block of the result.
+  /// @param send one block of recv's size per rank, in rank order.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void reduceScatter(const Send& send, Recv&& recv, rondoRedOp_t op = rondoSum) const {
+    checkSizes("reduceScatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
+    check(rondoReduceScatter(std::ranges::data(send), std::ranges::data(recv),
+                             std::ranges::size(recv), typeOf<Recv>(), op, handle_, nullptr));
+  }
+
+  /// Gathers all ranks' blocks, in rank order.
+  /// @param recv room for one block of send's size per rank.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allGather(const Send& send, Recv&& recv) const {
+    checkSizes("allGather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
+    check(rondoAllGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
+                         typeOf<Recv>(), handle_, nullptr));
+  }
+
+  /// Overwrites `data` on every rank by the root's.
+  template <WritableElementRange Data>
+  void broadcast(Data&& data, int root) const {
+    check(rondoBroadcast(std::ranges::data(data), std::ranges::data(data), std::ranges::size(data),
+                         typeOf<Data>(), root, handle_, nullptr));
+  }
+
+  /// Reduces over all ranks into the root's `recv`; other ranks may pass an empty one.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void reduce(const Send& send, Recv&& recv, int root, rondoRedOp_t op = rondoSum) const {
+    if (rank() == root) checkSizes("reduce", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoReduce(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
+                      typeOf<Recv>(), op, root, handle_, nullptr));
+  }
+
+  /// Returns after every rank has called it.
+  void barrier() const { check(rondoBarrier(handle_, nullptr)); }
+
+ private:
+  template <class Range>
+  static constexpr rondoDataType_t typeOf() {
+    return ElementType<std::ranges::range_value_t<Range>>::value;
+  }
+
+  void check(rondoResult_t result) const { throwIfFailed(result, handle_); }
+
+  std::size_t allBlocks(std::size_t block) const {
+    return block * static_cast<std::size_t>(ranks());
+  }
+
+  static void checkSizes(const char* call, std::size_t send, std::size_t recv) {
+    if (send == recv) [[likely]]
+      return;
+    throw Error(rondoInvalidArgument, std::string(call) + ": send and recv stand for " +
+                                          std::to_string(send) + " and " + std::to_string(recv) +
+                                          " elements; make them agree");
+  }
+
+  rondoComm_t handle_;
+};
+
+}  // namespace v0
+}  // namespace rondo
+
+#endif  // RONDO_RONDO_HPP_

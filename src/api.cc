@@ -1,0 +1,298 @@
+// The C functions of rondo.h: find the communicator, check, call, and turn a Status into a
+// rondoResult_t and the text of rondoGetLastError. No exception leaves this file.
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "rondo/rondo.h"
+#include "src/argument_checks.h"
+#include "src/communicator.h"
+#include "src/communicator_handles.h"
+#include "src/config.h"
+#include "src/last_error.h"
+#include "src/log.h"
+#include "src/status.h"
+
+namespace rondo {
+
+namespace {
+
+#define RONDO_SAME(name, cppType, bytes, text) \
+  static_assert(static_cast<int>(rondo##name) == static_cast<int>(DataType::k##name));
+RONDO_FOR_EACH_DATA_TYPE(RONDO_SAME)
+#undef RONDO_SAME
+
+constexpr bool same(rondoRedOp_t op, ReduceOp internal) {
+  return static_cast<int>(op) == static_cast<int>(internal);
+}
+
+static_assert(same(rondoSum, ReduceOp::kSum) && same(rondoProd, ReduceOp::kProd) &&
+              same(rondoMin, ReduceOp::kMin) && same(rondoMax, ReduceOp::kMax) &&
+              same(rondoAvg, ReduceOp::kAvg) && kReduceOpCount == 6);
+
+constexpr bool same(rondoResult_t result, StatusCode code) {
+  return static_cast<int>(result) == static_cast<int>(code);
+}
+
+static_assert(same(rondoSuccess, StatusCode::kOk) &&
+              same(rondoInProgress, StatusCode::kInProgress) &&
+              same(rondoInvalidArgument, StatusCode::kInvalidArgument) &&
+              same(rondoInvalidUsage, StatusCode::kInvalidUsage) &&
+              same(rondoNotSupported, StatusCode::kNotSupported) &&
+              same(rondoPeerLost, StatusCode::kPeerLost) &&
+              same(rondoTimeout, StatusCode::kTimeout) &&
+              same(rondoMismatch, StatusCode::kMismatch) &&
+              same(rondoAborted, StatusCode::kAborted) &&
+              same(rondoOutOfMemory, StatusCode::kOutOfMemory) &&
+              same(rondoSystemError, StatusCode::kSystemError) &&
+              same(rondoInternalError, StatusCode::kInternal));
+
+rondoResult_t toResult(StatusCode code) {
+  return static_cast<rondoResult_t>(code);
+}
+
+void remember(rondoComm_t comm, const Status& status) {
+  rememberFailure(reinterpret_cast<std::uint64_t>(comm), status.message());
+}
+
+/// Logs and remembers a failure of the call `function`.
+[[gnu::cold]] [[gnu::noinline]] rondoResult_t report(const char* function,
+                                                     rondoComm_t comm,
+                                                     const Status& status) noexcept {
+  // What a program did itself, and can see from the result, is no error of the communicator.
+  if (losesOnlyTheCall(status.code()) || status.code() == StatusCode::kAborted) {
+    RONDO_LOG(kWarn, kApi, "{}: {}: {}", function, statusCodeName(status.code()), status.message());
+  } else {
+    RONDO_LOG(kError, kApi, "{}: {}: {}", function, statusCodeName(status.code()),
+              status.message());
+  }
+  remember(comm, status);
+  return toResult(status.code());
+}
+
+/// Runs `body`, which gives a Status, and reports its failure.
+template <class Body>
+rondoResult_t guarded(const char* function, rondoComm_t comm, const Body& body) noexcept {
+  try {
+    const Status status = body();
+    if (status.ok()) [[likely]]
+      return rondoSuccess;
+    return report(function, comm, status);
+  } catch (const std::bad_alloc&) {
+    rememberFailure(reinterpret_cast<std::uint64_t>(comm), "out of memory");
+    return rondoOutOfMemory;
+  } catch (const std::exception& exception) {
+    rememberFailure(reinterpret_cast<std::uint64_t>(comm), exception.what());
+    return rondoInternalError;
+  }
+}
+
+/// guarded(), for a `body` that takes the Communicator behind `comm`.
+template <class Body>
+rondoResult_t withCommunicator(const char* function, rondoComm_t comm, const Body& body) noexcept {
+  return guarded(function, comm, [&]() -> Status {
+    const Result<Communicator*> communicator = findCommunicator(comm);
+    RONDO_RETURN_IF_ERROR(communicator.status());
+    return body(**communicator);
+  });
+}
+
+Status checkOutput(const char* name, const void* pointer) {
+  if (pointer != nullptr) return {};
+  return Status::invalidArgument("{} is NULL; pass where the answer goes", name);
+}
+
+rondoResult_t runCollective(const char* function,
+                            const RawCall& raw,
+                            rondoComm_t comm,
+                            rondoStream_t stream) noexcept {
+  return withCommunicator(function, comm, [&](Communicator& communicator) -> Status {
+    const Caller caller{communicator.rank(), communicator.ranks()};
+    if (stream != nullptr) {
+      return Status::notSupported(
+          "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
+          caller.rank, collectiveName(raw.collective), static_cast<const void*>(stream));
+    }
+    const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
+    RONDO_RETURN_IF_ERROR(call.status());
+    return communicator.run(*call);
+  });
+}
+
+Status initAll(rondoComm_t* comms, int ranks, const rondoConfig_t* requested) {
+  RONDO_RETURN_IF_ERROR(checkOutput("comms", comms));
+  if (ranks < 1) return Status::invalidArgument("ranks is {}; pass 1 or more", ranks);
+  const Result<Config> config = loadConfig(requested, processEnvironment());
+  RONDO_RETURN_IF_ERROR(config.status());
+  RONDO_RETURN_IF_ERROR(configureLog(config->log));
+  RONDO_LOG(kInfo, kApi, "rondo {}.{}.{}", RONDO_MAJOR, RONDO_MINOR, RONDO_PATCH);
+  logConfig(*config);
+  auto communicators = Communicator::createThreads(ranks, *config);
+  RONDO_RETURN_IF_ERROR(communicators.status());
+  return registerCommunicators(*std::move(communicators), comms);
+}
+
+Status createPreMulSum(Communicator& communicator,
+                       rondoRedOp_t* op,
+                       const void* scalar,
+                       int type,
+                       rondoScalarResidence_t residence) {
+  RONDO_RETURN_IF_ERROR(checkOutput("op", op));
+  if (scalar == nullptr) return Status::invalidArgument("scalar is NULL; pass one element");
+  if (type < 0 || type >= kDataTypeCount) {
+    return Status::invalidArgument("type {} is no rondoDataType_t", type);
+  }
+  if (residence != rondoScalarHostImmediate) {
+    return Status::notSupported("residence {} of the scalar; pass rondoScalarHostImmediate",
+                                static_cast<int>(residence));
+  }
+  const Result<int> handle =
+      communicator.reductions().createPreMulSum(static_cast<DataType>(type), scalar);
+  RONDO_RETURN_IF_ERROR(handle.status());
+  *op = static_cast<rondoRedOp_t>(*handle);
+  return {};
+}
+
+}  // namespace
+
+}  // namespace rondo
+
+using rondo::Collective;
+using rondo::Communicator;
+using rondo::Status;
+
+rondoResult_t rondoGetVersion(int* version) {
+  return rondo::guarded(__func__, nullptr, [&]() -> Status {
+    RONDO_RETURN_IF_ERROR(rondo::checkOutput("version", version));
+    *version = RONDO_VERSION;
+    return {};
+  });
+}
+
+const char* rondoGetErrorString(rondoResult_t result) {
+  return rondo::statusCodeName(static_cast<rondo::StatusCode>(result));
+}
+
+const char* rondoGetLastError(rondoComm_t comm) {
+  return rondo::lastFailure(reinterpret_cast<std::uint64_t>(comm));
+}
+
+rondoResult_t rondoCommInitAll(rondoComm_t* comms, int ranks, const rondoConfig_t* config) {
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::initAll(comms, ranks, config); });
+}
+
+rondoResult_t rondoCommDestroy(rondoComm_t comm) {
+  if (comm == nullptr) return rondoSuccess;
+  return rondo::guarded(__func__, comm, [&] { return rondo::takeCommunicator(comm).status(); });
+}
+
+rondoResult_t rondoCommAbort(rondoComm_t comm) {
+  return rondo::withCommunicator(__func__, comm, [](Communicator& communicator) -> Status {
+    communicator.abort();
+    return {};
+  });
+}
+
+rondoResult_t rondoCommGetAsyncError(rondoComm_t comm, rondoResult_t* result) {
+  return rondo::withCommunicator(__func__, comm, [&](const Communicator& communicator) -> Status {
+    RONDO_RETURN_IF_ERROR(rondo::checkOutput("result", result));
+    const Status failure = communicator.asyncError();
+    if (!failure.ok()) rondo::remember(comm, failure);
+    *result = rondo::toResult(failure.code());
+    return {};
+  });
+}
+
+rondoResult_t rondoCommCount(rondoComm_t comm, int* ranks) {
+  return rondo::withCommunicator(__func__, comm, [&](const Communicator& communicator) -> Status {
+    RONDO_RETURN_IF_ERROR(rondo::checkOutput("ranks", ranks));
+    *ranks = communicator.ranks();
+    return {};
+  });
+}
+
+rondoResult_t rondoCommRank(rondoComm_t comm, int* rank) {
+  return rondo::withCommunicator(__func__, comm, [&](const Communicator& communicator) -> Status {
+    RONDO_RETURN_IF_ERROR(rondo::checkOutput("rank", rank));
+    *rank = communicator.rank();
+    return {};
+  });
+}
+
+rondoResult_t rondoRedOpCreatePreMulSum(rondoRedOp_t* op,
+                                        const void* scalar,
+                                        rondoDataType_t type,
+                                        rondoScalarResidence_t residence,
+                                        rondoComm_t comm) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return rondo::createPreMulSum(communicator, op, scalar, type, residence);
+  });
+}
+
+rondoResult_t rondoRedOpDestroy(rondoRedOp_t op, rondoComm_t comm) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return communicator.reductions().destroy(op);
+  });
+}
+
+rondoResult_t rondoAllReduce(const void* send,
+                             void* recv,
+                             size_t count,
+                             rondoDataType_t type,
+                             rondoRedOp_t op,
+                             rondoComm_t comm,
+                             rondoStream_t stream) {
+  return rondo::runCollective(__func__, {Collective::kAllReduce, send, recv, count, type, op}, comm,
+                              stream);
+}
+
+rondoResult_t rondoReduceScatter(const void* send,
+                                 void* recv,
+                                 size_t count,
+                                 rondoDataType_t type,
+                                 rondoRedOp_t op,
+                                 rondoComm_t comm,
+                                 rondoStream_t stream) {
+  return rondo::runCollective(__func__, {Collective::kReduceScatter, send, recv, count, type, op},
+                              comm, stream);
+}
+
+rondoResult_t rondoAllGather(const void* send,
+                             void* recv,
+                             size_t count,
+                             rondoDataType_t type,
+                             rondoComm_t comm,
+                             rondoStream_t stream) {
+  return rondo::runCollective(__func__, {Collective::kAllGather, send, recv, count, type}, comm,
+                              stream);
+}
+
+rondoResult_t rondoBroadcast(const void* send,
+                             void* recv,
+                             size_t count,
+                             rondoDataType_t type,
+                             int root,
+                             rondoComm_t comm,
+                             rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__, {Collective::kBroadcast, send, recv, count, type, rondoSum, root}, comm, stream);
+}
+
+rondoResult_t rondoReduce(const void* send,
+                          void* recv,
+                          size_t count,
+                          rondoDataType_t type,
+                          rondoRedOp_t op,
+                          int root,
+                          rondoComm_t comm,
+                          rondoStream_t stream) {
+  return rondo::runCollective(__func__, {Collective::kReduce, send, recv, count, type, op, root},
+                              comm, stream);
+}
+
+rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream) {
+  return rondo::runCollective(__func__, {Collective::kBarrier}, comm, stream);
+}

@@ -1,0 +1,183 @@
+#include "src/argument_checks.h"
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "rondo/rondo.h"
+
+namespace rondo {
+
+namespace {
+
+/// One of the two buffers, as far as the calling rank uses it.
+struct Buffer {
+  std::string_view name;
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  bool used = false;
+
+  std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(data); }
+};
+
+/// Everything the rules about memory need, in bytes.
+struct Memory {
+  Buffer send;
+  Buffer recv;
+  /// Where recv starts, counted from send's start, if the call is in place.
+  std::ptrdiff_t inPlaceOffset = 0;
+  std::string_view inPlaceRule;
+};
+
+bool isBuiltIn(int op) {
+  return op >= rondoSum && op <= rondoAvg;
+}
+
+Status checkType(int type) {
+  if (type >= 0 && type < kDataTypeCount) return {};
+  return Status::invalidArgument(
+      "type {} is no rondoDataType_t; pass rondoInt8 (0) to rondoBool ({})", type,
+      kDataTypeCount - 1);
+}
+
+/// Fills in `call.op` and `call.scale`.
+Status resolveOp(CollectiveCall& call, int op, const ReductionTable& reductions) {
+  if (isBuiltIn(op)) {
+    call.op = static_cast<ReduceOp>(op);
+    if (isReducible(call.type, call.op)) return {};
+    return Status::invalidArgument(
+        "op rondoAvg of rondoBool has no meaning; use rondoMax (any) or rondoMin (all)");
+  }
+  if (op < rondoRedOpFirstDynamic) {
+    return Status::invalidArgument(
+        "op {} is no rondoRedOp_t; pass rondoSum (0) to rondoAvg ({}), or what "
+        "rondoRedOpCreatePreMulSum gave",
+        op, static_cast<int>(rondoAvg));
+  }
+  const Result<const PreMulSum*> sum = reductions.find(op);
+  RONDO_RETURN_IF_ERROR(sum.status());
+  if ((*sum)->type != call.type) {
+    return Status::invalidArgument(
+        "op {:#x} was made for type {}, not {}; make another one with rondoRedOpCreatePreMulSum",
+        op, dataTypeName((*sum)->type), dataTypeName(call.type));
+  }
+  call.op = ReduceOp::kPreMulSum;
+  call.scale = (*sum)->scale.data();
+  return {};
+}
+
+Status checkRoot(int root, int ranks) {
+  if (root >= 0 && root < ranks) return {};
+  return Status::invalidArgument("root {} is no rank; pass 0 to {}", root, ranks - 1);
+}
+
+Status checkCount(std::size_t count, DataType type, int ranks) {
+  constexpr auto kMaxBytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  const std::size_t most = kMaxBytes / static_cast<std::size_t>(ranks) / elementBytes(type);
+  if (count <= most) return {};
+  return Status::invalidArgument(
+      "count {} is more than {} ranks can address in elements of {} bytes; pass {} at most", count,
+      ranks, elementBytes(type), most);
+}
+
+/// Precondition: the type, root and count are right.
+Memory describeMemory(const RawCall& raw, DataType type, Caller caller) {
+  const std::size_t blockBytes = raw.count * elementBytes(type);
+  const std::size_t allBytes = blockBytes * static_cast<std::size_t>(caller.ranks);
+  const auto ownBlock = static_cast<std::ptrdiff_t>(blockBytes) * caller.rank;
+  const bool atRoot = caller.rank == raw.root;
+  Memory memory{{"send", raw.send, blockBytes, true},
+                {"recv", raw.recv, blockBytes, true},
+                0,
+                "recv equal to send"};
+  switch (raw.collective) {
+    case Collective::kAllReduce:
+      break;
+    case Collective::kReduceScatter:
+      memory.send.bytes = allBytes;
+      memory.inPlaceOffset = ownBlock;
+      memory.inPlaceRule = "recv equal to send + rank x count";
+      break;
+    case Collective::kAllGather:
+      memory.recv.bytes = allBytes;
+      memory.inPlaceOffset = -ownBlock;
+      memory.inPlaceRule = "send equal to recv + rank x count";
+      break;
+    case Collective::kBroadcast:
+      memory.send.used = atRoot;
+      break;
+    case Collective::kReduce:
+      memory.recv.used = atRoot;
+      break;
+    case Collective::kBarrier:
+      memory.send.used = memory.recv.used = false;
+      break;
+  }
+  if (raw.count == 0) memory.send.used = memory.recv.used = false;
+  return memory;
+}
+
+Status checkBuffer(const Buffer& buffer, DataType type) {
+  if (!buffer.used) return {};
+  if (buffer.data == nullptr) {
+    return Status::invalidArgument("{} is NULL; pass {} bytes, or count 0", buffer.name,
+                                   buffer.bytes);
+  }
+  if (buffer.address() % elementBytes(type) != 0) {
+    return Status::invalidArgument("{} {} is misaligned; align it to {} bytes, the size of a {}",
+                                   buffer.name, buffer.data, elementBytes(type),
+                                   dataTypeName(type));
+  }
+  return {};
+}
+
+Status checkOverlap(const Memory& memory) {
+  const Buffer& send = memory.send;
+  const Buffer& recv = memory.recv;
+  if (!send.used || !recv.used) return {};
+  const std::uintptr_t inPlace = send.address() + static_cast<std::uintptr_t>(memory.inPlaceOffset);
+  if (recv.address() == inPlace) return {};
+  const bool disjoint = send.address() < recv.address()
+                            ? recv.address() - send.address() >= send.bytes
+                            : send.address() - recv.address() >= recv.bytes;
+  if (disjoint) return {};
+  return Status::invalidArgument(
+      "send {} ({} bytes) and recv {} ({} bytes) overlap; pass separate buffers, or {} for in "
+      "place",
+      send.data, send.bytes, recv.data, recv.bytes, memory.inPlaceRule);
+}
+
+Status check(const RawCall& raw,
+             Caller caller,
+             const ReductionTable& reductions,
+             CollectiveCall& call) {
+  RONDO_RETURN_IF_ERROR(checkType(raw.type));
+  call.type = static_cast<DataType>(raw.type);
+  if (isReduction(raw.collective)) RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, reductions));
+  if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
+  RONDO_RETURN_IF_ERROR(checkCount(raw.count, call.type, caller.ranks));
+  const Memory memory = describeMemory(raw, call.type, caller);
+  RONDO_RETURN_IF_ERROR(checkBuffer(memory.send, call.type));
+  RONDO_RETURN_IF_ERROR(checkBuffer(memory.recv, call.type));
+  RONDO_RETURN_IF_ERROR(checkOverlap(memory));
+  call.collective = raw.collective;
+  call.send = memory.send.used ? raw.send : nullptr;
+  call.recv = memory.recv.used ? raw.recv : nullptr;
+  call.count = raw.count;
+  call.root = raw.root;
+  return {};
+}
+
+}  // namespace
+
+Result<CollectiveCall> checkArguments(const RawCall& raw,
+                                      Caller caller,
+                                      const ReductionTable& reductions) {
+  CollectiveCall call;
+  Status status = check(raw, caller, reductions, call);
+  if (status.ok()) return call;
+  return std::move(status).withContext(
+      fmt::format("rank {} {}", caller.rank, collectiveName(raw.collective)));
+}
+
+}  // namespace rondo
