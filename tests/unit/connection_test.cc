@@ -1,0 +1,131 @@
+#include "transports/connection.h"
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "transports/call_record.h"
+#include "transports/inproc/thread_group.h"
+
+namespace rondo {
+namespace {
+
+constexpr std::size_t kSlotBytes = 64;
+
+class ConnectionTest : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  inproc::ThreadGroup group_{2, kSlotBytes, GetParam()};
+  ConnectionMemory memory_ = *group_.connection(0, 1, 0);
+  SendEnd send_{memory_, 1};
+  RecvEnd recv_{memory_, 0};
+};
+
+TEST_P(ConnectionTest, HoldsExactlyItsSlots) {
+  EXPECT_FALSE(recv_.slotFull());
+  for (std::uint32_t k = 0; k < GetParam(); ++k) {
+    ASSERT_TRUE(send_.slotFree());
+    send_.post({k, 7});
+  }
+  EXPECT_FALSE(send_.slotFree());
+  for (std::uint32_t k = 0; k < GetParam(); ++k) {
+    ASSERT_TRUE(recv_.slotFull());
+    EXPECT_EQ(recv_.entry().bytes, k);
+    EXPECT_EQ(recv_.entry().call, 7U);
+    recv_.release();
+  }
+  EXPECT_FALSE(recv_.slotFull());
+  EXPECT_TRUE(send_.slotFree());
+}
+
+TEST_P(ConnectionTest, CarriesPayloadsInOrderBetweenThreads) {
+  constexpr std::uint64_t kMessages = 5000;
+  std::thread sender([this] {
+    for (std::uint64_t k = 0; k < kMessages; ++k) {
+      while (!send_.slotFree())
+        std::this_thread::yield();
+      std::memcpy(send_.slot(), &k, sizeof k);
+      send_.post({sizeof k, k});
+    }
+  });
+  std::uint64_t wrong = 0;
+  for (std::uint64_t k = 0; k < kMessages; ++k) {
+    while (!recv_.slotFull())
+      std::this_thread::yield();
+    std::uint64_t got = 0;
+    std::memcpy(&got, recv_.slot(), sizeof got);
+    wrong += got == k && recv_.entry().call == k ? 0 : 1;
+    recv_.release();
+  }
+  sender.join();
+  EXPECT_EQ(wrong, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Slots, ConnectionTest, ::testing::Values(1U, 2U, 3U, 8U, kMaxSlots));
+
+TEST(ThreadGroup, GivesBothEndsTheSameMemoryAndEachPairItsOwn) {
+  inproc::ThreadGroup group(3, kSlotBytes, 2);
+  const ConnectionMemory first = *group.connection(0, 1, 0);
+  EXPECT_EQ(group.connection(0, 1, 0)->control, first.control);
+  EXPECT_NE(group.connection(1, 0, 0)->control, first.control);
+  EXPECT_NE(group.connection(0, 2, 0)->control, first.control);
+  EXPECT_NE(group.connection(0, 1, 1)->control, first.control);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.slots) % 64, 0U);
+}
+
+TEST(ThreadGroup, RefusesWhatMemoryCannotHold) {
+  inproc::ThreadGroup group(2, std::size_t{1} << 60, 4);
+  const Result<ConnectionMemory> connection = group.connection(0, 1, 0);
+  ASSERT_FALSE(connection.ok());
+  EXPECT_EQ(connection.status().code(), StatusCode::kOutOfMemory);
+}
+
+TEST(ThreadGroup, KeepsTheFirstFailure) {
+  inproc::ThreadGroup group(2, kSlotBytes, 2);
+  EXPECT_TRUE(group.failure().ok());
+  group.fail(Status::aborted("first"));
+  group.fail(Status::timeout("second"));
+  EXPECT_EQ(group.failure().message(), "first");
+  EXPECT_TRUE(host::flagRaised(group.failedFlag()));
+}
+
+TEST(CallRecord, GivesBackWhatWasPublished) {
+  CallRecord record;
+  EXPECT_EQ(record.read()->sequence, 0U);
+  CallSignature call;
+  call.sequence = 9;
+  call.count = 1ULL << 40;
+  call.geometry = 77;
+  call.root = 300;
+  call.collective = 3;
+  call.type = 14;
+  call.op = 5;
+  record.begin(call);
+  EXPECT_EQ(record.read(), call);
+  EXPECT_EQ(record.finished(), 0U);
+  record.finish(9);
+  EXPECT_EQ(record.finished(), 9U);
+  EXPECT_FALSE(record.hasLeft());
+  record.leave();
+  EXPECT_TRUE(record.hasLeft());
+}
+
+TEST(CallRecord, FingerprintsDifferInEveryField) {
+  CallSignature base;
+  base.sequence = 5;
+  base.count = 100;
+  std::vector<CallSignature> others(7, base);
+  others[0].sequence = 6;
+  others[1].count = 101;
+  others[2].geometry = 1;
+  others[3].root = 1;
+  others[4].collective = 1;
+  others[5].type = 1;
+  others[6].op = 1;
+  for (const CallSignature& other : others)
+    EXPECT_NE(other.fingerprint(), base.fingerprint());
+}
+
+}  // namespace
+}  // namespace rondo

@@ -1,0 +1,93 @@
+// Litmus tests: each named operation of kernels/memory_order.h against the outcome it must prevent.
+// On x86-64 the processor forgives most mistakes; the thread sanitizer build does not, so both run
+// these.
+
+#include "kernels/memory_order.h"
+
+#include <array>
+#include <cstdint>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace rondo::host {
+namespace {
+
+constexpr std::uint64_t kRounds = 20000;
+
+/// Waits politely: the other thread may need this processor.
+template <class Condition>
+void until(Condition condition) {
+  for (int polls = 0; !condition(); ++polls) {
+    relaxCpu();
+    if (polls % 64 == 63) std::this_thread::yield();
+  }
+}
+
+TEST(MemoryOrder, PayloadIsVisibleOnceItsCounterIs) {
+  std::uint64_t payload = 0;  // plain memory, ordered by the counters alone
+  std::uint64_t tail = 0;
+  std::uint64_t head = 0;
+  std::thread sender([&] {
+    for (std::uint64_t k = 1; k <= kRounds; ++k) {
+      until([&] { return observeCounter(head) == k - 1; });
+      payload = k;
+      postCounter(tail, k);
+    }
+  });
+  std::uint64_t wrong = 0;
+  for (std::uint64_t k = 1; k <= kRounds; ++k) {
+    until([&] { return observeCounter(tail) == k; });
+    wrong += payload == k ? 0 : 1;
+    postCounter(head, k);
+  }
+  sender.join();
+  EXPECT_EQ(wrong, 0U);
+}
+
+TEST(MemoryOrder, ReasonIsVisibleOnceTheFlagIs) {
+  for (int round = 0; round < 200; ++round) {
+    int reason = 0;
+    std::uint32_t flag = 0;
+    std::thread failing([&] {
+      reason = 42;
+      raiseFlag(flag);
+    });
+    until([&] { return flagRaised(flag); });
+    EXPECT_EQ(reason, 42);
+    failing.join();
+  }
+}
+
+TEST(MemoryOrder, RecordsAreReadWholeOrNotAtAll) {
+  std::array<RecordWord, 3> record;  // version and two parts that always agree
+  std::uint32_t done = 0;
+  std::thread owner([&] {
+    for (std::uint64_t version = 1; version <= kRounds; ++version) {
+      record[0].beginChange();
+      record[1].setPart(version * 3);
+      record[2].setPart(version * 5);
+      record[0].endChange(version);
+    }
+    raiseFlag(done);
+  });
+  std::uint64_t torn = 0;
+  std::uint64_t whole = 0;
+  const auto readOnce = [&] {
+    const std::uint64_t version = record[0].beginRead();
+    const std::uint64_t first = record[1].part();
+    const std::uint64_t second = record[2].part();
+    if (version == 0 || !record[0].endRead(version)) return;
+    ++whole;
+    torn += first == version * 3 && second == version * 5 ? 0 : 1;
+  };
+  while (!flagRaised(done))
+    readOnce();
+  owner.join();
+  readOnce();
+  EXPECT_EQ(torn, 0U);
+  EXPECT_GT(whole, 0U);
+}
+
+}  // namespace
+}  // namespace rondo::host

@@ -1,0 +1,146 @@
+#include "src/planner.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace rondo {
+namespace {
+
+PlanFacts factsFor(int ranks) {
+  return {.ranks = ranks, .cpus = 2, .slotBytes = 65536, .slotCount = 4};
+}
+
+PlanRequest allReduce(DataType type, ReduceOp op, std::size_t count) {
+  return {.collective = Collective::kAllReduce, .count = count, .type = type, .op = op};
+}
+
+PlanSettings forcing(Collective collective, std::string_view name) {
+  PlanSettings settings;
+  settings.forced[static_cast<std::size_t>(collective)] = findAlgorithm(collective, name);
+  return settings;
+}
+
+TEST(Planner, FindsAPlanForEveryMeaningfulRequest) {
+  for (int collective = 0; collective < kCollectiveCount; ++collective) {
+    for (int type = 0; type < kDataTypeCount; ++type) {
+      for (int op = 0; op < kReduceOpCount; ++op) {
+        for (const std::size_t count : {0ULL, 1ULL, 1000ULL, 1ULL << 40}) {
+          PlanRequest request{.collective = static_cast<Collective>(collective),
+                              .count = count,
+                              .type = static_cast<DataType>(type),
+                              .op = static_cast<ReduceOp>(op)};
+          if (!isReducible(request.type, request.op)) continue;
+          for (const int ranks : {1, 2, 3, 64}) {
+            const Result<Plan> plan = makePlan(request, factsFor(ranks), {});
+            ASSERT_TRUE(plan.ok()) << plan.status().message();
+            const std::size_t wire = algorithmInfo(plan->algorithm).widePartials
+                                         ? std::max(elementBytes(request.type),
+                                                    accumulatorBytes(request.type, request.op))
+                                         : elementBytes(request.type);
+            EXPECT_LE(plan->chunkElems * wire, factsFor(ranks).slotBytes);
+            EXPECT_EQ(plan->chunkElems % plan->grain, 0U);
+            EXPECT_GT(plan->chunkElems, 0U);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Planner, PrefersOneHopForSmallMessagesAndLessDataForLargeOnes) {
+  const PlanFacts facts = {.ranks = 8, .cpus = 8, .slotBytes = 65536, .slotCount = 4};
+  const Result<Plan> small = makePlan(allReduce(DataType::kFloat32, ReduceOp::kSum, 2), facts, {});
+  const Result<Plan> large =
+      makePlan(allReduce(DataType::kFloat32, ReduceOp::kSum, 1 << 26), facts, {});
+  EXPECT_EQ(algorithmInfo(small->algorithm).name, "one_shot");
+  EXPECT_NE(algorithmInfo(large->algorithm).name, "one_shot");
+  EXPECT_NE(algorithmInfo(large->algorithm).name, "chain");
+}
+
+TEST(Planner, RefusesHopRoundingWhereItWouldBeWrong) {
+  struct Case {
+    DataType type;
+    ReduceOp op;
+    bool allowed;
+  };
+
+  const Case cases[] = {
+      {DataType::kInt8, ReduceOp::kAvg, false},       {DataType::kInt32, ReduceOp::kAvg, false},
+      {DataType::kInt64, ReduceOp::kAvg, true},       {DataType::kFloat16, ReduceOp::kAvg, false},
+      {DataType::kFloat8E4m3, ReduceOp::kSum, false}, {DataType::kFloat8E4m3, ReduceOp::kMax, true},
+      {DataType::kFloat16, ReduceOp::kSum, true},     {DataType::kFloat32, ReduceOp::kAvg, true}};
+  for (const Case& c : cases) {
+    const Result<Plan> plan = makePlan(allReduce(c.type, c.op, 100), factsFor(4),
+                                       forcing(Collective::kAllReduce, "ring"));
+    EXPECT_EQ(plan.ok(), c.allowed) << dataTypeName(c.type) << " " << reduceOpName(c.op);
+    if (!plan.ok()) {
+      EXPECT_EQ(plan.status().code(), StatusCode::kNotSupported);
+      EXPECT_NE(plan.status().message().find("ring"), std::string_view::npos);
+    }
+  }
+}
+
+TEST(Planner, ChoosesHopRoundingOfNarrowFloatsOnlyByName) {
+  for (const std::size_t count : {1ULL, 1000ULL, 1ULL << 24}) {
+    const Result<Plan> plan =
+        makePlan(allReduce(DataType::kBfloat16, ReduceOp::kSum, count), factsFor(4), {});
+    EXPECT_EQ(algorithmInfo(plan->algorithm).order, FoldOrder::kRankOrder);
+  }
+}
+
+TEST(Planner, StaysWithRankOrderWhenReproducible) {
+  PlanSettings settings;
+  settings.reproducible = true;
+  for (const std::size_t count : {1ULL, 1000ULL, 1ULL << 24}) {
+    const Result<Plan> plan =
+        makePlan(allReduce(DataType::kFloat32, ReduceOp::kSum, count), factsFor(4), settings);
+    EXPECT_EQ(algorithmInfo(plan->algorithm).order, FoldOrder::kRankOrder);
+  }
+  settings.forced[0] = findAlgorithm(Collective::kAllReduce, "tree");
+  EXPECT_FALSE(
+      makePlan(allReduce(DataType::kFloat32, ReduceOp::kSum, 100), factsFor(4), settings).ok());
+  // Where the order can't be seen in the bits, any algorithm is reproducible.
+  EXPECT_TRUE(
+      makePlan(allReduce(DataType::kInt32, ReduceOp::kSum, 100), factsFor(4), settings).ok());
+}
+
+TEST(Planner, HonoursTheNumberOfChannels) {
+  PlanSettings settings = forcing(Collective::kAllReduce, "ring");
+  settings.channels = 5;
+  const PlanRequest request = allReduce(DataType::kFloat32, ReduceOp::kSum, 1000);
+  const Result<Plan> plan = makePlan(request, factsFor(4), settings);
+  EXPECT_EQ(plan->channels, 5);
+  std::size_t covered = 0;
+  for (int channel = 0; channel < plan->channels; ++channel) {
+    const ScheduleArgs args = scheduleArgs(*plan, request, 4, 0, channel);
+    EXPECT_EQ(args.share.offset, covered);
+    covered += args.share.elems;
+  }
+  EXPECT_EQ(covered, request.count);
+}
+
+TEST(Planner, ExplainsEveryCandidateItRejects) {
+  const auto candidates = planCandidates(allReduce(DataType::kFloat8E5m2, ReduceOp::kSum, 10),
+                                         factsFor(4), PlanSettings{});
+  EXPECT_GE(candidates.size(), 5U);
+  for (const Candidate& candidate : candidates) {
+    EXPECT_EQ(candidate.eligible, candidate.reason.empty());
+  }
+}
+
+TEST(Plan, GeometryHashSeesWhatRanksMustAgreeOn) {
+  Plan plan;
+  Plan other = plan;
+  other.chunkElems = 2;
+  EXPECT_NE(plan.geometryHash(), other.geometryHash());
+  other = plan;
+  other.channels = 2;
+  EXPECT_NE(plan.geometryHash(), other.geometryHash());
+  other = plan;
+  other.algorithm = algorithmAt(1);
+  EXPECT_NE(plan.geometryHash(), other.geometryHash());
+}
+
+}  // namespace
+}  // namespace rondo
