@@ -17,6 +17,6 @@ target_compile_options(rondo_build_flags INTERFACE
 if(RONDO_SANITIZE)
   # Undefined behaviour ends the program as the others do, instead of only printing a line.
   target_compile_options(rondo_build_flags INTERFACE
-    -fsanitize=${RONDO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+    -fsanitize=${RONDO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   target_link_options(rondo_build_flags INTERFACE -fsanitize=${RONDO_SANITIZE})
 endif()
