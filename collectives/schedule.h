@@ -103,8 +103,8 @@ struct Cost {
   std::size_t slotsSent = 0;      ///< slots posted
   std::size_t elemsSent = 0;      ///< elements in those slots, native wire
   std::size_t wideElemsSent = 0;  ///< elements in those slots, accumulator wire
-  /// Longest chain of connections that one chunk crosses before the operation is complete
-  /// everywhere.
+  /// Connections on the longest chain of steps that wait for one another, from the start of a
+  /// single loop until it is complete everywhere. No chunk crosses more.
   std::size_t hops = 0;
 
   friend constexpr bool operator==(const Cost&, const Cost&) = default;
