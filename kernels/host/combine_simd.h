@@ -91,6 +91,8 @@ struct PlainLanes {
   using D = hn::ScalableTag<T>;
   using Value = hn::Vec<D>;
 
+  static constexpr std::size_t kRegisters = 1;
+
   static constexpr std::size_t kElems = hn::MaxLanes(D());
 
   static HWY_INLINE Value load(const T* from) { return hn::LoadU(D(), from); }
@@ -119,36 +121,51 @@ struct BoolLanes : PlainLanes<std::uint8_t> {
 };
 
 /// Narrow floats under min and max: never widened. The bits are mapped to integers that compare as
-/// the numbers do (-0 below +0), with NaN at the end that wins. The mapping is its own inverse.
+/// the numbers do (-0 below +0); the mapping is its own inverse. NaN lies at both ends, so one end
+/// wins by itself. For the other end the value farthest from winning is kept too: if it is beyond
+/// the infinity there, it was NaN, and so is the result.
 template <class Float, bool kGreater>
 struct OrderedLanes {
   using Element = hwy::MakeSigned<typename Float::Bits>;
   using Accumulator = Element;
   using D = hn::ScalableTag<Element>;
-  using Value = hn::Vec<D>;
+
+  static constexpr std::size_t kRegisters = 2;
+
+  struct Value {
+    hn::Vec<D> best;
+    hn::Vec<D> worst;
+  };
 
   static constexpr std::size_t kElems = hn::MaxLanes(D());
 
   static HWY_INLINE Value load(const Element* from) {
-    const Value bits = hn::LoadU(D(), from);
-    const Value magnitude = hn::And(bits, hn::Set(D(), kMagnitudeMask));
-    const auto isNan = hn::Gt(magnitude, hn::Set(D(), static_cast<Element>(Float::kMaxNumber)));
-    const Value signedNan = hn::Or(bits, hn::Set(D(), hwy::LimitsMin<Element>()));
-    return flip(hn::IfThenElse(isNan, kGreater ? magnitude : signedNan, bits));
+    const auto ordered = flip(hn::LoadU(D(), from));
+    return {ordered, ordered};
   }
 
-  static HWY_INLINE void store(Value value, Element* to) { hn::StoreU(flip(value), D(), to); }
+  static HWY_INLINE void store(Value value, Element* to) {
+    constexpr auto kLargest = static_cast<Element>(Float::kMaxNumber);
+    const auto isNan = kGreater ? hn::Lt(value.worst, hn::Set(D(), static_cast<Element>(~kLargest)))
+                                : hn::Gt(value.worst, hn::Set(D(), kLargest));
+    // All ones is a NaN in every format.
+    hn::StoreU(hn::Or(flip(value.best), hn::VecFromMask(D(), isNan)), D(), to);
+  }
 
   template <class Fold>
   static HWY_INLINE Value fold(Value a, Value b) {
-    return Fold::fold(a, b);
+    const auto low = [](auto x, auto y) { return hn::Min(x, y); };
+    const auto high = [](auto x, auto y) { return hn::Max(x, y); };
+    if constexpr (kGreater) return {high(a.best, b.best), low(a.worst, b.worst)};
+    return {low(a.best, b.best), high(a.worst, b.worst)};
   }
 
  private:
-  static constexpr auto kMagnitudeMask = hwy::LimitsMax<Element>();
+  using Ordered = hn::Vec<D>;
 
-  static HWY_INLINE Value flip(Value value) {
-    return hn::Xor(value, hn::And(hn::BroadcastSignBit(value), hn::Set(D(), kMagnitudeMask)));
+  static HWY_INLINE Ordered flip(Ordered value) {
+    const auto magnitudeMask = hn::Set(D(), hwy::LimitsMax<Element>());
+    return hn::Xor(value, hn::And(hn::BroadcastSignBit(value), magnitudeMask));
   }
 };
 
@@ -230,6 +247,8 @@ struct WidenedLanes {
   using D = typename Codec::D;
   using Value = FloatVec;
 
+  static constexpr std::size_t kRegisters = 1;
+
   static constexpr std::size_t kElems = hn::MaxLanes(FloatTag());
 
   static HWY_INLINE Value load(const Element* from) { return Codec::decode(hn::LoadU(D(), from)); }
@@ -260,10 +279,16 @@ struct WidenedLanes {
 
 /// Bfloat16 is the upper half of fp32: elements with even and with odd positions are widened in
 /// place, by a shift and by a mask, and never cross lanes. Only fp32 operands pay for shuffles.
+///
+/// Invariant: a NaN in a register is quiet and its lower half is zero, so that rounding needs no
+/// case for it: it never carries. Elements have it when widened; results of arithmetic are the
+/// default NaN or an operand, made quiet; fp32 from outside is made so when it is read.
 struct Bfloat16Lanes {
   using Element = std::uint16_t;
   using Accumulator = float;
   using D = hn::ScalableTag<std::uint16_t>;
+
+  static constexpr std::size_t kRegisters = 2;
 
   struct Value {
     FloatVec even;
@@ -272,25 +297,21 @@ struct Bfloat16Lanes {
 
   static constexpr std::size_t kElems = hn::MaxLanes(D());
 
-  static HWY_INLINE Value load(const Element* from) {
-    const auto pairs = hn::BitCast(WordTag(), hn::LoadU(D(), from));
-    return {hn::BitCast(FloatTag(), hn::ShiftLeft<16>(pairs)), upperHalf(pairs)};
-  }
+  static HWY_INLINE Value load(const Element* from) { return widen(hn::LoadU(D(), from)); }
 
   static HWY_INLINE Value loadAccumulator(const float* from) {
     Value value;
     hn::LoadInterleaved2(FloatTag(), from, value.even, value.odd);
-    return value;
+    return {withPlainNan(value.even), withPlainNan(value.odd)};
   }
 
   static HWY_INLINE Value loadScaled(const Element* from, Value scale) {
     const Value value = load(from);
-    return {upperHalf(rounded(hn::Mul(value.even, scale.even))),
-            upperHalf(rounded(hn::Mul(value.odd, scale.odd)))};
+    return widen(rounded({hn::Mul(value.even, scale.even), hn::Mul(value.odd, scale.odd)}));
   }
 
   static HWY_INLINE Value broadcast(float value) {
-    const auto all = hn::Set(FloatTag(), value);
+    const auto all = withPlainNan(hn::Set(FloatTag(), value));
     return {all, all};
   }
 
@@ -298,11 +319,7 @@ struct Bfloat16Lanes {
     return {hn::Div(value.even, divisor.even), hn::Div(value.odd, divisor.odd)};
   }
 
-  static HWY_INLINE void store(Value value, Element* to) {
-    const auto even = hn::ShiftRight<16>(rounded(value.even));
-    const auto odd = hn::BitCast(WordTag(), upperHalf(rounded(value.odd)));
-    hn::StoreU(hn::BitCast(D(), hn::Or(even, odd)), D(), to);
-  }
+  static HWY_INLINE void store(Value value, Element* to) { hn::StoreU(rounded(value), D(), to); }
 
   static HWY_INLINE void storeAccumulator(Value value, float* to) {
     hn::StoreInterleaved2(value.even, value.odd, FloatTag(), to);
@@ -314,29 +331,40 @@ struct Bfloat16Lanes {
   }
 
  private:
-  using Words = hn::Vec<WordTag>;
+  using Elements = hn::Vec<D>;
 
-  static HWY_INLINE FloatVec upperHalf(Words words) {
-    return hn::BitCast(FloatTag(), hn::And(words, hn::Set(WordTag(), 0xffff0000u)));
+  static HWY_INLINE Value widen(Elements elements) {
+    const auto pairs = hn::BitCast(WordTag(), elements);
+    const auto odd = hn::And(pairs, hn::Set(WordTag(), 0xffff0000u));
+    return {hn::BitCast(FloatTag(), hn::ShiftLeft<16>(pairs)), hn::BitCast(FloatTag(), odd)};
   }
 
-  /// Nearest bfloat16, ties to even, in the upper half of each word; the lower half is noise.
-  static HWY_INLINE Words rounded(FloatVec value) {
-    const WordTag tag;
-    const Words bits = hn::BitCast(tag, value);
-    const Words odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(tag, 1u));
-    const Words up = hn::Add(bits, hn::Add(odd, hn::Set(tag, 0x7fffu)));
-    const Words quieted = hn::Or(bits, hn::Set(tag, 0x00400000u));
-    const auto isNan = hn::RebindMask(tag, hn::IsNaN(value));
-    return hn::IfThenElse(isNan, quieted, up);
+  static HWY_INLINE FloatVec withPlainNan(FloatVec value) {
+    const auto nan = hn::BitCast(FloatTag(), hn::Set(WordTag(), 0x7fc00000u));
+    return hn::IfThenElse(hn::IsNaN(value), nan, value);
+  }
+
+  /// Nearest, ties to even: with the upper and the lower halves of all elements in a register each,
+  /// the upper half goes up if lower + 0x7fff + (upper & 1) carries. AverageRound(x, y) is
+  /// (x + y + 1) / 2 without loss, so that its top bit is that carry for y = 0x7ffe | (upper & 1).
+  static HWY_INLINE Elements rounded(Value value) {
+    const D d;
+    const auto even = hn::BitCast(WordTag(), value.even);
+    const auto odd = hn::BitCast(WordTag(), value.odd);
+    const auto upper = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<16>(even)));
+    const auto lower = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<16>(odd)), hn::BitCast(d, even));
+    const auto addend = hn::Or(hn::And(upper, hn::Set(d, 1)), hn::Set(d, 0x7ffe));
+    return hn::Add(upper, hn::ShiftRight<15>(hn::AverageRound(lower, addend)));
   }
 };
 
 // ---- The loop -----------------------------------------------------------------------------------
 
-/// Registers that each iteration folds before it turns to the next source: enough independent work
-/// to hide the latency of an addition or a conversion.
-inline constexpr std::size_t kUnroll = 4;
+/// Values that each iteration folds before it turns to the next source: four registers, enough
+/// independent work to hide the latency of an addition or a conversion. With eight, bfloat16's
+/// accumulators were spilled to the stack.
+template <class Lanes>
+inline constexpr std::size_t kUnroll = 4 / Lanes::kRegisters;
 
 /// What an iteration needs beside the pointers, broadcast once per call.
 template <class Lanes>
@@ -491,13 +519,58 @@ HWY_INLINE void combineTail(const CombineArgs& args,
   }
 }
 
+/// The common call: two native sources, one native target or two, nothing else to do. Pointers stay
+/// in registers, and no form is looked up.
+/// @return the elements done, all but fewer than an iteration's
+template <class Lanes, class Fold, std::size_t kTargets>
+HWY_INLINE std::size_t combinePair(const CombineArgs& args) {
+  using Element = typename Lanes::Element;
+  constexpr std::size_t kStride = kUnroll<Lanes> * Lanes::kElems;
+  const auto* left = static_cast<const Element*>(args.sources.data()[0].data);
+  const auto* right = static_cast<const Element*>(args.sources.data()[1].data);
+  auto* to = static_cast<Element*>(args.targets.data()[0].data);
+  auto* alsoTo = static_cast<Element*>(args.targets.data()[kTargets - 1].data);
+  const std::size_t end = args.elems - args.elems % kStride;
+  for (std::size_t first = 0; first < end; first += kStride) {
+    Block<Lanes, kUnroll<Lanes>> block;
+    for (std::size_t i = 0; i < kUnroll<Lanes>; ++i) {
+      const std::size_t at = first + i * Lanes::kElems;
+      block.values[i] = Lanes::template fold<Fold>(Lanes::load(left + at), Lanes::load(right + at));
+    }
+    for (std::size_t i = 0; i < kUnroll<Lanes>; ++i) {
+      Lanes::store(block.values[i], to + first + i * Lanes::kElems);
+      if constexpr (kTargets == 2) {
+        Lanes::store(block.values[i], alsoTo + first + i * Lanes::kElems);
+      }
+    }
+  }
+  return end;
+}
+
+HWY_INLINE bool isAllNative(const CombineArgs& args) {
+  const std::size_t sourceCount = args.sources.size();
+  const std::size_t targetCount = args.targets.size();
+  for (std::size_t s = 0; s < sourceCount; ++s) {
+    if (args.sources.data()[s].form != Form::kNative) return false;
+  }
+  for (std::size_t t = 0; t < targetCount; ++t) {
+    if (args.targets.data()[t].form != Form::kNative) return false;
+  }
+  return true;
+}
+
 template <class Lanes, class Fold>
 void combine(const CombineArgs& args) noexcept {
   const auto factors = factorsOf<Lanes, Fold>(args);
-  constexpr std::size_t kStride = kUnroll * Lanes::kElems;
+  constexpr std::size_t kStride = kUnroll<Lanes> * Lanes::kElems;
   std::size_t first = 0;
+  const std::size_t targetCount = args.targets.size();
+  if (args.sources.size() == 2 && targetCount <= 2 && args.divisor == 0 && isAllNative(args)) {
+    first =
+        targetCount == 1 ? combinePair<Lanes, Fold, 1>(args) : combinePair<Lanes, Fold, 2>(args);
+  }
   for (; args.elems - first >= kStride; first += kStride) {
-    combineBlock<Lanes, Fold, kUnroll>(args, first, factors);
+    combineBlock<Lanes, Fold, kUnroll<Lanes>>(args, first, factors);
   }
   for (; args.elems - first >= Lanes::kElems; first += Lanes::kElems) {
     combineBlock<Lanes, Fold, 1>(args, first, factors);
