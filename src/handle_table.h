@@ -79,7 +79,8 @@ class HandleTable {
     const std::uint64_t inserted = (changes + 1) / 2;
     const std::uint64_t earlier = ((handle >> kIndexBits) - firstGeneration_) & kGenerationMask;
     if (earlier >= inserted) return {};
-    const bool live = changes % 2 == 1 && earlier + 1 == inserted;
+    const bool newest = ((earlier + 1 - inserted) & kGenerationMask) == 0;
+    const bool live = newest && changes % 2 == 1;
     if (!live) return {nullptr, HandleState::kDestroyed};
     return {slot.object.get(), HandleState::kLive};
   }

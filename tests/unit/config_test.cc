@@ -1,0 +1,207 @@
+// Settings: where they come from, what they take, and that docs/configuration.md says the same.
+#include "src/config.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace rondo {
+namespace {
+
+using std::chrono::milliseconds;
+
+Status failureOf(const Environment& environment) {
+  return loadConfig(nullptr, environment).status();
+}
+
+Config load(const Environment& environment) {
+  Result<Config> config = loadConfig(nullptr, environment);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return *std::move(config);
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+TEST(Config, DefaultsWithoutWishes) {
+  const Config config = load({});
+  EXPECT_EQ(config.name, "world");
+  for (const auto& algorithm : config.algorithms)
+    EXPECT_FALSE(algorithm.has_value());
+  EXPECT_FALSE(config.reproducible);
+  EXPECT_EQ(config.channels, 0);
+  EXPECT_EQ(config.chunkBytes, 0u);
+  EXPECT_EQ(config.slotsPerConnection, 0);
+  EXPECT_EQ(config.operationTimeout, milliseconds(1800000));
+  EXPECT_EQ(config.warningAfter, milliseconds(30000));
+  EXPECT_EQ(config.log.level, LogLevel::kWarn);
+  EXPECT_TRUE(config.chosen.empty());
+}
+
+TEST(Config, TheTablesDefaultsAreTheRealOnes) {
+  for (const Setting& setting : allSettings()) {
+    if (setting.defaultText.empty()) continue;
+    const Config config = load({{std::string(setting.variable), std::string(setting.defaultText)}});
+    const Config untouched;
+    EXPECT_EQ(config.name, untouched.name);
+    EXPECT_EQ(config.reproducible, untouched.reproducible);
+    EXPECT_EQ(config.channels, untouched.channels);
+    EXPECT_EQ(config.chunkBytes, untouched.chunkBytes);
+    EXPECT_EQ(config.slotsPerConnection, untouched.slotsPerConnection);
+    EXPECT_EQ(config.operationTimeout, untouched.operationTimeout);
+    EXPECT_EQ(config.warningAfter, untouched.warningAfter);
+    EXPECT_EQ(config.log.level, untouched.log.level);
+  }
+}
+
+TEST(Config, EveryVariableIsRead) {
+  const Config config = load({{"RONDO_COMM_NAME", "tensor"},
+                              {"RONDO_ALGORITHM", "all_reduce:ring,broadcast:tree"},
+                              {"RONDO_REPRODUCIBLE", "1"},
+                              {"RONDO_CHANNELS", "4"},
+                              {"RONDO_CHUNK_BYTES", "131072"},
+                              {"RONDO_SLOTS_PER_CONNECTION", "8"},
+                              {"RONDO_OPERATION_TIMEOUT_MS", "0"},
+                              {"RONDO_WARNING_MS", "250"},
+                              {"RONDO_LOG_LEVEL", "debug"},
+                              {"RONDO_LOG_FILE", "/tmp/%h.log"}});
+  EXPECT_EQ(config.name, "tensor");
+  EXPECT_EQ(config.algorithms[0], findAlgorithm(Collective::kAllReduce, "ring"));
+  EXPECT_EQ(config.algorithms[3], findAlgorithm(Collective::kBroadcast, "tree"));
+  EXPECT_FALSE(config.algorithms[1].has_value());
+  EXPECT_TRUE(config.reproducible);
+  EXPECT_EQ(config.channels, 4);
+  EXPECT_EQ(config.chunkBytes, 131072u);
+  EXPECT_EQ(config.slotsPerConnection, 8);
+  EXPECT_EQ(config.operationTimeout, milliseconds(0));
+  EXPECT_EQ(config.warningAfter, milliseconds(250));
+  EXPECT_EQ(config.log.level, LogLevel::kDebug);
+  EXPECT_EQ(config.log.file, "/tmp/%h.log");
+  EXPECT_EQ(config.chosen.size(), allSettings().size());
+  EXPECT_TRUE(config.unknownVariables.empty());
+}
+
+TEST(Config, TheEnvironmentOverrulesTheProgram) {
+  rondoConfig_t requested = RONDO_CONFIG_INITIALIZER;
+  requested.channels = 2;
+  requested.warningMs = 10;
+  const Result<Config> config = loadConfig(&requested, {{"RONDO_CHANNELS", "3"}});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->channels, 3);
+  EXPECT_EQ(config->warningAfter, milliseconds(10));
+  ASSERT_EQ(config->chosen.size(), 2u);
+  EXPECT_TRUE(config->chosen[0].fromEnvironment);
+  EXPECT_EQ(config->chosen[0].overruled, "2");
+  EXPECT_FALSE(config->chosen[1].fromEnvironment);
+  EXPECT_FALSE(config->chosen[1].overruled.has_value());
+}
+
+TEST(Config, AnEmptyVariableIsNotSet) {
+  EXPECT_EQ(load({{"RONDO_CHANNELS", ""}}).channels, 0);
+}
+
+TEST(Config, BadValuesNameTheVariableAndWhatItTakes) {
+  for (const char* value : {"-1", "33", "2x", "x", " 2", "2.5", "99999999999999999999"}) {
+    const Status status = failureOf({{"RONDO_CHANNELS", value}});
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << value;
+    EXPECT_TRUE(contains(status.message(), "RONDO_CHANNELS")) << status.message();
+    EXPECT_TRUE(contains(status.message(), "1 to 32")) << status.message();
+  }
+  EXPECT_FALSE(failureOf({{"RONDO_REPRODUCIBLE", "yes"}}).ok());
+  EXPECT_FALSE(failureOf({{"RONDO_REPRODUCIBLE", "2"}}).ok());
+  EXPECT_FALSE(failureOf({{"RONDO_CHUNK_BYTES", "100"}}).ok());
+  EXPECT_FALSE(failureOf({{"RONDO_CHUNK_BYTES", "134217728"}}).ok());
+  EXPECT_FALSE(failureOf({{"RONDO_SLOTS_PER_CONNECTION", "1"}}).ok());
+  EXPECT_FALSE(failureOf({{"RONDO_LOG_LEVEL", "loud"}}).ok());
+  EXPECT_FALSE(failureOf({{"RONDO_LOG_FILE", "%q"}}).ok());
+  EXPECT_FALSE(failureOf({{"RONDO_COMM_NAME", "two words"}}).ok());
+}
+
+TEST(Config, BadAlgorithmsAreAnsweredWithTheGoodOnes) {
+  const Status collective = failureOf({{"RONDO_ALGORITHM", "allreduce:ring"}});
+  EXPECT_TRUE(contains(collective.message(), "all_reduce, reduce_scatter")) << collective.message();
+  const Status algorithm = failureOf({{"RONDO_ALGORITHM", "all_reduce:rng"}});
+  EXPECT_TRUE(contains(algorithm.message(), "\"rng\"")) << algorithm.message();
+  EXPECT_TRUE(contains(algorithm.message(), "two_shot, ring")) << algorithm.message();
+  const Status twice = failureOf({{"RONDO_ALGORITHM", "barrier:dissemination,barrier:x"}});
+  EXPECT_FALSE(twice.ok());
+  for (const char* value : {",", "all_reduce", "all_reduce:", ":ring", "all_reduce:ring,",
+                            "all_reduce:ring,all_reduce:ring"}) {
+    EXPECT_FALSE(failureOf({{"RONDO_ALGORITHM", value}}).ok()) << value;
+  }
+}
+
+TEST(Config, BadFieldsNameTheField) {
+  rondoConfig_t requested = RONDO_CONFIG_INITIALIZER;
+  requested.slotsPerConnection = -5;
+  const Status status = loadConfig(&requested, {}).status();
+  EXPECT_TRUE(contains(status.message(), "field slotsPerConnection value \"-5\""))
+      << status.message();
+}
+
+TEST(Config, UnknownVariablesAreReported) {
+  const Config config = load({{"RONDO_CHANELS", "2"}});
+  ASSERT_EQ(config.unknownVariables.size(), 1u);
+  EXPECT_EQ(config.unknownVariables[0], "RONDO_CHANELS");
+}
+
+TEST(Config, StructsOfOtherVersions) {
+  rondoConfig_t older = RONDO_CONFIG_INITIALIZER;
+  older.name = "old";
+  older.warningMs = 77;  // beyond the end of the older struct
+  older.size = offsetof(rondoConfig_t, algorithm);
+  const Result<Config> config = loadConfig(&older, {});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->name, "old");
+  EXPECT_EQ(config->warningAfter, milliseconds(30000));
+
+  rondoConfig_t newer = RONDO_CONFIG_INITIALIZER;
+  newer.size += 8;
+  EXPECT_TRUE(contains(loadConfig(&newer, {}).status().message(), "at least as new"));
+
+  rondoConfig_t odd = RONDO_CONFIG_INITIALIZER;
+  odd.size = 3;
+  EXPECT_FALSE(loadConfig(&odd, {}).ok());
+
+  const rondoConfig_t zeroed{};
+  EXPECT_TRUE(contains(loadConfig(&zeroed, {}).status().message(), "RONDO_CONFIG_INITIALIZER"));
+}
+
+TEST(Config, TheProcessEnvironmentIsReadByPrefix) {
+  ASSERT_EQ(::setenv("RONDO_CHANNELS", "5", 1), 0);
+  ASSERT_EQ(::setenv("NOT_RONDO_CHANNELS", "6", 1), 0);
+  const Environment environment = processEnvironment();
+  EXPECT_EQ(environment.at("RONDO_CHANNELS"), "5");
+  EXPECT_FALSE(environment.contains("NOT_RONDO_CHANNELS"));
+  ASSERT_EQ(::unsetenv("RONDO_CHANNELS"), 0);
+}
+
+TEST(Config, ThePageHasARowForEachSetting) {
+  std::ifstream file(RONDO_CONFIGURATION_PAGE);
+  ASSERT_TRUE(file) << RONDO_CONFIGURATION_PAGE;
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const auto code = [](std::string_view text) {
+    return text.empty() ? std::string() : '`' + std::string(text) + "` ";
+  };
+  std::size_t rows = 0;
+  for (const Setting& setting : allSettings()) {
+    const std::string row = "\n| " + code(setting.variable) + "| " + code(setting.field) + "| " +
+                            code(setting.defaultText) + "| " + std::string(setting.accepted) +
+                            " |\n";
+    EXPECT_TRUE(contains(page, row)) << "docs/configuration.md lacks the row" << row;
+    EXPECT_TRUE(contains(page, "**`" + std::string(setting.variable) + "`**"))
+        << setting.variable << " is not explained";
+  }
+  for (std::size_t at = 0; (at = page.find("\n| `RONDO_", at)) != std::string::npos; ++at)
+    ++rows;
+  EXPECT_EQ(rows, allSettings().size()) << "the page has a setting that the library lacks";
+}
+
+}  // namespace
+}  // namespace rondo
