@@ -11,6 +11,8 @@
 // and are not used for floats.
 #pragma once
 
+#include <type_traits>
+
 #include <hwy/highway.h>
 
 #include "kernels/element.h"
@@ -120,52 +122,50 @@ struct BoolLanes : PlainLanes<std::uint8_t> {
   }
 };
 
-/// Narrow floats under min and max: never widened. The bits are mapped to integers that compare as
-/// the numbers do (-0 below +0); the mapping is its own inverse. NaN lies at both ends, so one end
-/// wins by itself. For the other end the value farthest from winning is kept too: if it is beyond
-/// the infinity there, it was NaN, and so is the result.
+/// Narrow floats under min and max: never widened. As signed integers, the bits of floats compare
+/// as the floats do, -0 below +0, unless both are negative: then they compare the other way round.
+/// NaN of one sign wins by itself. For NaN of the other sign the greatest code is kept too,
+/// unsigned under max and signed under min: if it is beyond infinity's, it was NaN, and so is the
+/// result.
 template <class Float, bool kGreater>
 struct OrderedLanes {
   using Element = hwy::MakeSigned<typename Float::Bits>;
   using Accumulator = Element;
   using D = hn::ScalableTag<Element>;
+  using LosingTag = std::conditional_t<kGreater, hn::RebindToUnsigned<D>, D>;
 
   static constexpr std::size_t kRegisters = 2;
 
   struct Value {
     hn::Vec<D> best;
-    hn::Vec<D> worst;
+    hn::Vec<LosingTag> greatestCode;
   };
 
   static constexpr std::size_t kElems = hn::MaxLanes(D());
 
   static HWY_INLINE Value load(const Element* from) {
-    const auto ordered = flip(hn::LoadU(D(), from));
-    return {ordered, ordered};
+    const auto bits = hn::LoadU(D(), from);
+    return {bits, hn::BitCast(LosingTag(), bits)};
   }
 
   static HWY_INLINE void store(Value value, Element* to) {
-    constexpr auto kLargest = static_cast<Element>(Float::kMaxNumber);
-    const auto isNan = kGreater ? hn::Lt(value.worst, hn::Set(D(), static_cast<Element>(~kLargest)))
-                                : hn::Gt(value.worst, hn::Set(D(), kLargest));
+    constexpr std::uint32_t kSign = kGreater ? Float::kSignBit : 0;
+    using Code = hn::TFromD<LosingTag>;
+    const auto leastNan = hn::Set(LosingTag(), static_cast<Code>(kSign | (Float::kMaxNumber + 1)));
+    const auto isNan = hn::Eq(hn::Max(value.greatestCode, leastNan), value.greatestCode);
     // All ones is a NaN in every format.
-    hn::StoreU(hn::Or(flip(value.best), hn::VecFromMask(D(), isNan)), D(), to);
+    const auto nan = hn::BitCast(D(), hn::VecFromMask(LosingTag(), isNan));
+    hn::StoreU(hn::Or(value.best, nan), D(), to);
   }
 
   template <class Fold>
   static HWY_INLINE Value fold(Value a, Value b) {
-    const auto low = [](auto x, auto y) { return hn::Min(x, y); };
-    const auto high = [](auto x, auto y) { return hn::Max(x, y); };
-    if constexpr (kGreater) return {high(a.best, b.best), low(a.worst, b.worst)};
-    return {low(a.best, b.best), high(a.worst, b.worst)};
-  }
-
- private:
-  using Ordered = hn::Vec<D>;
-
-  static HWY_INLINE Ordered flip(Ordered value) {
-    const auto magnitudeMask = hn::Set(D(), hwy::LimitsMax<Element>());
-    return hn::Xor(value, hn::And(hn::BroadcastSignBit(value), magnitudeMask));
+    const auto low = hn::Min(a.best, b.best);
+    const auto high = hn::Max(a.best, b.best);
+    const auto bothNegative = hn::And(a.best, b.best);
+    const auto best = kGreater ? hn::IfNegativeThenElse(bothNegative, low, high)
+                               : hn::IfNegativeThenElse(bothNegative, high, low);
+    return {best, hn::Max(a.greatestCode, b.greatestCode)};
   }
 };
 
@@ -525,19 +525,20 @@ HWY_INLINE void combineTail(const CombineArgs& args,
 template <class Lanes, class Fold, std::size_t kTargets>
 HWY_INLINE std::size_t combinePair(const CombineArgs& args) {
   using Element = typename Lanes::Element;
-  constexpr std::size_t kStride = kUnroll<Lanes> * Lanes::kElems;
+  constexpr std::size_t kValues = 4;
+  constexpr std::size_t kStride = kValues * Lanes::kElems;
   const auto* left = static_cast<const Element*>(args.sources.data()[0].data);
   const auto* right = static_cast<const Element*>(args.sources.data()[1].data);
   auto* to = static_cast<Element*>(args.targets.data()[0].data);
   auto* alsoTo = static_cast<Element*>(args.targets.data()[kTargets - 1].data);
   const std::size_t end = args.elems - args.elems % kStride;
   for (std::size_t first = 0; first < end; first += kStride) {
-    Block<Lanes, kUnroll<Lanes>> block;
-    for (std::size_t i = 0; i < kUnroll<Lanes>; ++i) {
+    Block<Lanes, kValues> block;
+    for (std::size_t i = 0; i < kValues; ++i) {
       const std::size_t at = first + i * Lanes::kElems;
       block.values[i] = Lanes::template fold<Fold>(Lanes::load(left + at), Lanes::load(right + at));
     }
-    for (std::size_t i = 0; i < kUnroll<Lanes>; ++i) {
+    for (std::size_t i = 0; i < kValues; ++i) {
       Lanes::store(block.values[i], to + first + i * Lanes::kElems);
       if constexpr (kTargets == 2) {
         Lanes::store(block.values[i], alsoTo + first + i * Lanes::kElems);
