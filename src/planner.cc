@@ -78,7 +78,8 @@ Candidate consider(AlgorithmId id,
   Plan& plan = candidate.plan;
   plan.algorithm = id;
   plan.channels = settings.channels > 0 ? settings.channels : info.naturalChannels;
-  plan.grain = kCacheLineBytes / elementBytes(request.type);
+  plan.grain = std::min(kCacheLineBytes / elementBytes(request.type),
+                        facts.slotBytes / widestWireBytes(info, request));
   plan.chunkElems = chooseChunkElems(info, request, facts, plan);
   if (const std::string_view why = prohibition(info, request, settings); !why.empty()) {
     candidate.reason = why;

@@ -45,7 +45,7 @@ struct Plan {
   AlgorithmId algorithm{};
   int channels = 1;
   std::size_t chunkElems = 1;  ///< most elements per slot
-  std::size_t grain = 1;       ///< elements in a cache line
+  std::size_t grain = 1;       ///< elements in a cache line, or in a slot if those are fewer
   double predictedMicros = 0;  ///< by the cost model, for explain; not part of the agreement
 
   /// Differs whenever algorithm, channels or chunk differ.
