@@ -14,6 +14,7 @@ host::Arithmetic arithmeticOf(const PlanRequest& request, int ranks) {
   arithmetic.accumulatorBytes = accumulatorBytes(request.type, request.op);
   arithmetic.combine = host::combineFunction(request.type, request.op, host::bestSimdTarget());
   if (request.op == ReduceOp::kAvg) arithmetic.divisor = static_cast<std::uint64_t>(ranks);
+  arithmetic.truthValues = request.type == DataType::kBool;
   return arithmetic;
 }
 

@@ -20,7 +20,8 @@ bool onlyMoves(const Step& step, const Arithmetic& arithmetic) {
   const bool divides = step.last && arithmetic.divisor != 0;
   const bool widens = arithmetic.accumulatorBytes != arithmetic.elemBytes &&
                       (step.recvWire != Wire::kNative || step.sendWire != Wire::kNative);
-  return !scales && !divides && !widens;
+  const bool normalises = step.last && arithmetic.truthValues;
+  return !scales && !divides && !widens && !normalises;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct Arithmetic {
   std::size_t accumulatorBytes = 1;  ///< elemBytes where sums are carried in the element's own type
   std::uint64_t divisor = 0;         ///< avg: the number of ranks; else 0
   const void* scale = nullptr;       ///< premulsum: the factor of own input; else null
+  bool truthValues = false;          ///< a result is 0 or 1, even that of a lone contribution
 
   std::size_t wireBytes(Wire wire) const {
     return wire == Wire::kAccumulator ? accumulatorBytes : elemBytes;
