@@ -1,0 +1,17 @@
+# Collectives over ranks that are threads: all algorithms, types, sizes and ways to fail.
+
+add_library(rondo_collective_harness STATIC
+  ${CMAKE_CURRENT_LIST_DIR}/call_axes.cc
+  ${CMAKE_CURRENT_LIST_DIR}/communicators.cc
+  ${CMAKE_CURRENT_LIST_DIR}/covering_array.cc
+  ${CMAKE_CURRENT_LIST_DIR}/guarded_buffer.cc
+  ${CMAKE_CURRENT_LIST_DIR}/prepared_call.cc
+  ${CMAKE_CURRENT_LIST_DIR}/rank_team.cc
+  ${CMAKE_CURRENT_LIST_DIR}/reference.cc
+  ${CMAKE_CURRENT_LIST_DIR}/test_inputs.cc)
+target_link_libraries(rondo_collective_harness PUBLIC
+  rondo_static GTest::gtest rondo_build_flags)
+
+rondo_add_test(collective_matrix_test LABELS collective TIMEOUT 600
+  SOURCES matrix_test.cc
+  LIBRARIES rondo_collective_harness)

@@ -1,0 +1,75 @@
+#include "tests/collective/communicators.h"
+
+#include <gtest/gtest.h>
+
+#include "src/config.h"
+#include "src/processors.h"
+
+namespace rondo::testing {
+
+namespace {
+
+// What src/communicator.cc takes for settings that are left to it.
+constexpr std::size_t kDefaultSlotBytes = 65536;
+constexpr std::uint32_t kDefaultSlots = 4;
+
+rondoConfig_t configOf(const CommunicatorSettings& settings) {
+  rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+  if (!settings.algorithm.empty()) config.algorithm = settings.algorithm.c_str();
+  config.reproducible = settings.reproducible ? 1 : 0;
+  config.channels = settings.channels;
+  config.chunkBytes = static_cast<std::int64_t>(settings.chunkBytes);
+  config.slotsPerConnection = settings.slots;
+  config.operationTimeoutMs = settings.operationTimeoutMs;
+  config.warningMs = settings.warningMs;
+  return config;
+}
+
+}  // namespace
+
+std::string forcedBy(AlgorithmId id) {
+  const AlgorithmInfo& info = algorithmInfo(id);
+  return std::string(collectiveName(info.collective)) + ":" + std::string(info.name);
+}
+
+Communicators::Communicators(const CommunicatorSettings& settings)
+    : settings_(settings), handles_(static_cast<std::size_t>(settings.ranks)) {
+  const rondoConfig_t config = configOf(settings_);
+  const rondoResult_t result = rondoCommInitAll(handles_.data(), settings.ranks, &config);
+  if (result == rondoSuccess) return;
+  ADD_FAILURE() << rondoGetLastError(nullptr);
+  handles_.clear();
+}
+
+Communicators::~Communicators() {
+  for (int rank = 0; rank < ranks(); ++rank)
+    EXPECT_EQ(destroy(rank), rondoSuccess);
+}
+
+rondoResult_t Communicators::destroy(int rank) {
+  rondoComm_t& handle = handles_[static_cast<std::size_t>(rank)];
+  const rondoResult_t result = rondoCommDestroy(handle);
+  handle = nullptr;
+  return result;
+}
+
+void Communicators::abort() const {
+  for (const rondoComm_t handle : handles_) {
+    if (handle != nullptr) (void)rondoCommAbort(handle);
+  }
+}
+
+Result<Plan> Communicators::plan(const PlanRequest& request) const {
+  const rondoConfig_t requested = configOf(settings_);
+  const Result<Config> config = loadConfig(&requested, {});
+  RONDO_RETURN_IF_ERROR(config.status());
+  PlanFacts facts;
+  facts.ranks = settings_.ranks;
+  facts.cpus = usableProcessors();
+  facts.slotBytes = settings_.chunkBytes != 0 ? settings_.chunkBytes : kDefaultSlotBytes;
+  facts.slotCount =
+      settings_.slots != 0 ? static_cast<std::uint32_t>(settings_.slots) : kDefaultSlots;
+  return makePlan(request, facts, {config->reproducible, config->channels, config->algorithms});
+}
+
+}  // namespace rondo::testing

@@ -1,0 +1,138 @@
+// rondo.hpp: each call once on three threads, types found by themselves, failures as exceptions.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rondo/rondo.hpp"
+
+namespace {
+
+using rondo::Communicator;
+
+constexpr int kRanks = 3;
+
+struct Half {
+  std::uint16_t bits;
+};
+
+}  // namespace
+
+template <>
+struct rondo::ElementType<Half> {
+  static constexpr rondoDataType_t value = rondoFloat16;
+};
+
+namespace {
+
+static_assert(rondo::ElementType<char>::value == (std::is_signed_v<char> ? rondoInt8 : rondoUint8));
+static_assert(rondo::ElementType<unsigned long>::value == rondoUint64);
+static_assert(rondo::ElementType<long long>::value == rondoInt64);
+static_assert(rondo::ElementType<bool>::value == rondoBool);
+static_assert(rondo::Element<Half> && !rondo::Element<std::string> && !rondo::Element<int*>);
+static_assert(!rondo::WritableElementRange<const std::vector<float>&>);
+static_assert(!rondo::SendAndRecv<std::vector<float>, std::vector<double>&>);
+static_assert(std::is_nothrow_move_constructible_v<Communicator>);
+static_assert(!std::is_copy_constructible_v<Communicator>);
+
+/// Runs `body` on every rank, in threads; a thread's exception fails the test.
+void onAllRanks(const std::function<void(const Communicator&)>& body) {
+  const std::vector<Communicator> communicators = Communicator::createAll(kRanks);
+  std::vector<std::thread> threads;
+  for (const Communicator& communicator : communicators) {
+    threads.emplace_back([&] { EXPECT_NO_THROW(body(communicator)); });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+}
+
+TEST(CppApi, KnowsItsPlace) {
+  const std::vector<Communicator> communicators = Communicator::createAll(kRanks);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_EQ(communicators[static_cast<std::size_t>(rank)].rank(), rank);
+    EXPECT_EQ(communicators[static_cast<std::size_t>(rank)].ranks(), kRanks);
+  }
+}
+
+TEST(CppApi, Reductions) {
+  onAllRanks([](const Communicator& communicator) {
+    const int rank = communicator.rank();
+    const std::vector<float> input(5, static_cast<float>(rank));
+    std::array<float, 5> sum{};
+    communicator.allReduce(input, sum);
+    EXPECT_EQ(sum[4], 3.0f);
+    std::vector<long> greatest(7, rank);
+    communicator.allReduce(greatest, rondoMax);
+    EXPECT_EQ(greatest[6], 2);
+    communicator.allReduce(std::span(greatest).first(2));
+    EXPECT_EQ(greatest[1], 6);
+    EXPECT_EQ(greatest[2], 2);
+    std::vector<double> atRoot(rank == 1 ? 4 : 0);
+    communicator.reduce(std::vector<double>(4, 1.5), atRoot, 1);
+    if (rank == 1) EXPECT_EQ(atRoot[3], 4.5);
+    std::vector<int> blocks(kRanks * 2, rank + 1);
+    std::vector<int> block(2);
+    communicator.reduceScatter(blocks, block);
+    EXPECT_EQ(block[1], 6);
+  });
+}
+
+TEST(CppApi, PreMulSum) {
+  onAllRanks([](const Communicator& communicator) {
+    const rondo::PreMulSum weighted = communicator.preMulSum(0.5f);
+    std::vector<float> data(3, 4.0f);
+    communicator.allReduce(data, weighted);
+    EXPECT_EQ(data[2], 6.0f);
+  });
+}
+
+TEST(CppApi, Movement) {
+  onAllRanks([](const Communicator& communicator) {
+    const int rank = communicator.rank();
+    std::vector<Half> all(kRanks);
+    communicator.allGather(std::vector<Half>(1, Half{static_cast<std::uint16_t>(rank)}), all);
+    EXPECT_EQ(all[2].bits, 2);
+    std::array<std::byte, 3> bytes{};
+    if (rank == 2) bytes.fill(std::byte{9});
+    communicator.broadcast(bytes, 2);
+    EXPECT_EQ(bytes[0], std::byte{9});
+    communicator.barrier();
+  });
+}
+
+/// The result of the Error that `body` throws; rondoSuccess if none.
+rondoResult_t resultOf(const std::function<void()>& body, const std::string& part) {
+  try {
+    body();
+  } catch (const rondo::Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    return error.result();
+  }
+  return rondoSuccess;
+}
+
+TEST(CppApi, FailuresAreExceptions) {
+  std::vector<Communicator> communicators = Communicator::createAll(1);
+  std::vector<float> three(3);
+  std::vector<float> four(4);
+  EXPECT_EQ(resultOf([&] { communicators[0].allReduce(three, four); }, "3 and 4 elements"),
+            rondoInvalidArgument);
+  EXPECT_EQ(resultOf([&] { communicators[0].broadcast(three, 7); }, "root 7"),
+            rondoInvalidArgument);
+  EXPECT_EQ(resultOf([] { (void)Communicator::createAll(0); }, "ranks is 0"), rondoInvalidArgument);
+  const Communicator moved = std::move(communicators[0]);
+  EXPECT_EQ(resultOf([&] { communicators[0].barrier(); }, "comm is NULL"), rondoInvalidArgument);
+  moved.abort();
+  EXPECT_EQ(moved.asyncError(), rondoAborted);
+  EXPECT_EQ(resultOf([&] { moved.barrier(); }, "aborted"), rondoAborted);
+}
+
+}  // namespace
