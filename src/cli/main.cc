@@ -1,0 +1,86 @@
+// The command `rondo`: its subcommands, its messages and how it ends.
+
+#include <cstdio>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+
+#include "rondo/rondo.h"
+#include "src/cli/exit_code.h"
+#include "src/cli/perf/options.h"
+#include "src/cli/perf/perf.h"
+#include "src/status.h"
+
+namespace rondo::cli {
+
+namespace {
+
+int toInt(ExitCode code) {
+  return static_cast<int>(code);
+}
+
+/// Tells why the command ends, on stderr.
+int fail(const Status& status) {
+  const char* const hint =
+      status.code() == StatusCode::kInvalidArgument ? "\nrondo --help has all flags" : "";
+  fmt::print(stderr, "rondo: {}{}\n", status.message(), hint);
+  return toInt(exitCodeOf(status.code()));
+}
+
+/// Refuses words that no flag took.
+Status refuseExtras(const CLI::App& command) {
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) return {};
+  const std::string flag = extras.front().substr(0, extras.front().find('='));
+  const std::string_view advice =
+      command.get_name() == "perf" ? perf::adviceOnFlag(flag) : std::string_view{};
+  return Status::invalidArgument("rondo {} does not take {}{}{}", command.get_name(), flag,
+                                 advice.empty() ? "" : ": ", advice);
+}
+
+int runPerfCommand(const CLI::App& command, const perf::PerfFlags& flags) {
+  if (const Status status = refuseExtras(command); !status.ok()) return fail(status);
+  const Result<perf::PerfOptions> options = perf::understand(flags);
+  if (!options.ok()) return fail(options.status());
+  const Result<perf::Verdict> verdict = perf::runPerf(*options);
+  if (!verdict.ok()) return fail(verdict.status());
+  return toInt(verdict->allRight ? ExitCode::kOk : ExitCode::kWrongResult);
+}
+
+std::string versionText() {
+  return fmt::format("rondo {}.{}.{}", RONDO_MAJOR, RONDO_MINOR, RONDO_PATCH);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Rondo, collective communication for machine learning.", "rondo");
+  app.set_version_flag("--version", versionText());
+  app.require_subcommand(1);
+
+  perf::PerfFlags perfFlags;
+  CLI::App* const perfCommand =
+      app.add_subcommand("perf", "Measure and check operations over a sweep of sizes");
+  perfCommand->allow_extras();
+  perf::addPerfFlags(*perfCommand, perfFlags);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? code : toInt(ExitCode::kUsage);
+  }
+  if (perfCommand->parsed()) return runPerfCommand(*perfCommand, perfFlags);
+  return toInt(ExitCode::kUsage);
+}
+
+}  // namespace
+
+}  // namespace rondo::cli
+
+int main(int argc, char** argv) {
+  try {
+    return rondo::cli::run(argc, argv);
+  } catch (const std::exception& exception) {
+    fmt::print(stderr, "rondo: {}\n", exception.what());
+    return static_cast<int>(rondo::cli::ExitCode::kFailure);
+  }
+}

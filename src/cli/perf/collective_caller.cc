@@ -1,0 +1,72 @@
+#include "src/cli/perf/collective_caller.h"
+
+#include <array>
+#include <cstddef>
+
+namespace rondo::perf {
+
+namespace {
+
+bool ownsReduction(const Case& what) {
+  return isReduction(what.collective) && what.op == ReduceOp::kPreMulSum;
+}
+
+}  // namespace
+
+Status statusOf(rondoResult_t result, rondoComm_t comm) {
+  if (result == rondoSuccess) return {};
+  const char* const message = rondoGetLastError(comm);
+  return Status(static_cast<StatusCode>(result),
+                *message != '\0' ? message : rondoGetErrorString(result));
+}
+
+CollectiveCaller::CollectiveCaller(const Case& what, rondoComm_t comm)
+    : what_(what),
+      type_(static_cast<rondoDataType_t>(what.type)),
+      op_(static_cast<rondoRedOp_t>(what.op)),
+      comm_(comm) {}
+
+Result<CollectiveCaller> CollectiveCaller::create(const Case& what,
+                                                  const PredictableData& data,
+                                                  rondoComm_t comm,
+                                                  int rank) {
+  CollectiveCaller caller(what, comm);
+  if (!ownsReduction(what)) return caller;
+  caller.op_ = rondoSum;  // nothing to destroy if the next call fails
+  alignas(8) std::array<std::byte, 8> scale{};
+  data.writeScale(rank, std::span(scale).first(elementBytes(what.type)));
+  RONDO_RETURN_IF_ERROR(
+      statusOf(rondoRedOpCreatePreMulSum(&caller.op_, scale.data(), caller.type_,
+                                         rondoScalarHostImmediate, comm),
+               comm));
+  return caller;
+}
+
+CollectiveCaller::CollectiveCaller(CollectiveCaller&& other) noexcept
+    : what_(other.what_), type_(other.type_), op_(other.op_), comm_(other.comm_) {
+  other.op_ = rondoSum;
+}
+
+CollectiveCaller::~CollectiveCaller() {
+  if (op_ >= rondoRedOpFirstDynamic) (void)rondoRedOpDestroy(op_, comm_);
+}
+
+rondoResult_t CollectiveCaller::call(const void* send, void* recv) const {
+  switch (what_.collective) {
+    case Collective::kAllReduce:
+      return rondoAllReduce(send, recv, what_.count, type_, op_, comm_, nullptr);
+    case Collective::kReduceScatter:
+      return rondoReduceScatter(send, recv, what_.count, type_, op_, comm_, nullptr);
+    case Collective::kAllGather:
+      return rondoAllGather(send, recv, what_.count, type_, comm_, nullptr);
+    case Collective::kBroadcast:
+      return rondoBroadcast(send, recv, what_.count, type_, what_.root, comm_, nullptr);
+    case Collective::kReduce:
+      return rondoReduce(send, recv, what_.count, type_, op_, what_.root, comm_, nullptr);
+    case Collective::kBarrier:
+      return rondoBarrier(comm_, nullptr);
+  }
+  return rondoInternalError;
+}
+
+}  // namespace rondo::perf

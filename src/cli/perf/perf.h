@@ -1,0 +1,18 @@
+// `rondo perf`: measures and checks operations over a sweep of sizes.
+#pragma once
+
+#include "src/cli/perf/options.h"
+#include "src/status.h"
+
+namespace rondo::perf {
+
+/// What the run found.
+struct Verdict {
+  bool allRight = true;  ///< no element was wrong, or none was checked
+};
+
+/// Runs everything and reports it as it goes.
+/// @errors InvalidArgument (options that this library or memory cannot do), and the library's own
+Result<Verdict> runPerf(const PerfOptions& options);
+
+}  // namespace rondo::perf

@@ -1,0 +1,159 @@
+#include "src/cli/perf/predictable.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/cli/perf/predictable_values.h"
+
+namespace rondo::perf {
+
+namespace {
+
+/// Stores the low bytes of a word. The host is little-endian, as the library requires.
+void storeWord(Word word, std::size_t bytes, std::byte* to) {
+  std::memcpy(to, &word, bytes);
+}
+
+/// One period of `element(index)`.
+template <class ElementAt>
+std::vector<std::byte> makeTable(std::size_t elemBytes, const ElementAt& element) {
+  std::vector<std::byte> table(kPredictablePeriod * elemBytes);
+  for (std::size_t index = 0; index < kPredictablePeriod; ++index) {
+    storeWord(element(index), elemBytes, table.data() + index * elemBytes);
+  }
+  return table;
+}
+
+/// Counts the elements that differ in one run.
+Mismatch compareRun(const std::byte* expected,
+                    const std::byte* found,
+                    std::size_t elems,
+                    std::size_t elemBytes) {
+  Mismatch mismatch;
+  if (std::memcmp(expected, found, elems * elemBytes) == 0) return mismatch;
+  for (std::size_t index = 0; index < elems; ++index) {
+    const std::size_t at = index * elemBytes;
+    if (std::memcmp(expected + at, found + at, elemBytes) == 0) continue;
+    if (mismatch.wrong == 0) mismatch.first = index;
+    ++mismatch.wrong;
+  }
+  return mismatch;
+}
+
+}  // namespace
+
+PredictableData::PredictableData(const PredictableCall& call)
+    : call_(call), elemBytes_(elementBytes(call.type)) {
+  const bool reduces = isReduction(call.collective);
+  const ReductionValues values{call.type, call.op, call.ranks, call.seed};
+  for (int rank = 0; rank < call.ranks; ++rank) {
+    inputs_.push_back(makeTable(elemBytes_, [&](std::size_t index) {
+      return reduces ? values.input(rank, index) : movedElement(call.type, call.seed, rank, index);
+    }));
+  }
+  if (!reduces) return;
+  reduced_ = makeTable(elemBytes_, [&](std::size_t index) { return values.reduced(index); });
+}
+
+std::size_t PredictableData::inputElems(int rank) const {
+  switch (call_.collective) {
+    case Collective::kReduceScatter:
+      return call_.count * static_cast<std::size_t>(call_.ranks);
+    case Collective::kBroadcast:
+      return rank == call_.root ? call_.count : 0;
+    case Collective::kBarrier:
+      return 0;
+    default:
+      return call_.count;
+  }
+}
+
+std::size_t PredictableData::outputElems(int rank) const {
+  switch (call_.collective) {
+    case Collective::kAllGather:
+      return call_.count * static_cast<std::size_t>(call_.ranks);
+    case Collective::kReduce:
+      return rank == call_.root ? call_.count : 0;
+    case Collective::kBarrier:
+      return 0;
+    default:
+      return call_.count;
+  }
+}
+
+PredictableData::Piece PredictableData::inputPiece(int rank) const {
+  return {&inputs_[static_cast<std::size_t>(rank)], 0, inputElems(rank)};
+}
+
+std::vector<PredictableData::Piece> PredictableData::outputPieces(int rank) const {
+  switch (call_.collective) {
+    case Collective::kAllGather: {
+      std::vector<Piece> pieces;
+      for (const Table& table : inputs_)
+        pieces.push_back({&table, 0, call_.count});
+      return pieces;
+    }
+    case Collective::kBroadcast:
+      return {{&inputs_[static_cast<std::size_t>(call_.root)], 0, call_.count}};
+    case Collective::kReduceScatter:
+      return {{&reduced_, static_cast<std::size_t>(rank) * call_.count, call_.count}};
+    default:
+      return {{&reduced_, 0, outputElems(rank)}};
+  }
+}
+
+void PredictableData::write(std::span<const Piece> pieces, std::span<std::byte> to) const {
+  for (const Piece& piece : pieces) {
+    for (std::size_t done = 0; done < piece.elems;) {
+      const std::size_t at = (piece.first + done) % kPredictablePeriod;
+      const std::size_t elems = std::min(kPredictablePeriod - at, piece.elems - done);
+      std::memcpy(to.data(), piece.table->data() + at * elemBytes_, elems * elemBytes_);
+      to = to.subspan(elems * elemBytes_);
+      done += elems;
+    }
+  }
+}
+
+Mismatch PredictableData::check(std::span<const Piece> pieces,
+                                std::span<const std::byte> found) const {
+  Mismatch total;
+  std::size_t before = 0;  // elements already compared
+  for (const Piece& piece : pieces) {
+    for (std::size_t done = 0; done < piece.elems;) {
+      const std::size_t at = (piece.first + done) % kPredictablePeriod;
+      const std::size_t elems = std::min(kPredictablePeriod - at, piece.elems - done);
+      const Mismatch run = compareRun(piece.table->data() + at * elemBytes_,
+                                      found.data() + before * elemBytes_, elems, elemBytes_);
+      if (total.wrong == 0 && run.wrong > 0) total.first = before + run.first;
+      total.wrong += run.wrong;
+      before += elems;
+      done += elems;
+    }
+  }
+  return total;
+}
+
+void PredictableData::writeInput(int rank, std::span<std::byte> to) const {
+  const Piece piece = inputPiece(rank);
+  write({&piece, 1}, to);
+}
+
+void PredictableData::writeExpected(int rank, std::span<std::byte> to) const {
+  write(outputPieces(rank), to);
+}
+
+Mismatch PredictableData::checkInput(int rank, std::span<const std::byte> input) const {
+  const Piece piece = inputPiece(rank);
+  return check({&piece, 1}, input);
+}
+
+Mismatch PredictableData::checkOutput(int rank, std::span<const std::byte> output) const {
+  return check(outputPieces(rank), output);
+}
+
+void PredictableData::writeScale(int rank, std::span<std::byte> to) const {
+  const ReductionValues values{call_.type, call_.op, call_.ranks, call_.seed};
+  storeWord(values.scale(rank), elemBytes_, to.data());
+}
+
+}  // namespace rondo::perf
