@@ -433,6 +433,29 @@ TEST_P(CombineTest, FollowsTheRulesOfNanAndZero) {
   }
 }
 
+/// NaN whose rounding could carry into the sign, or whose upper bits alone are an infinity.
+TEST_P(CombineTest, KeepsNanOfAnyPayload) {
+  if (!isNarrowFloat(type())) return;
+  const std::vector<Word> sums = {0x7f800001, 0xff800001, 0x7f80ffff, 0x7fffffff,
+                                  0xffffffff, 0x7fff8000, 0xffff8000, 0x3f800000};
+  for (const std::size_t sourceCount : {1, 2}) {
+    const Shape shape{std::vector<Form>(sourceCount, Form::kAccumulator), {Form::kNative}, 0};
+    Problem problem;
+    problem.sources.resize(sourceCount);
+    for (std::size_t i = 0; i < 100; ++i) {
+      std::vector<Contribution> contributions;
+      for (std::size_t s = 0; s < sourceCount; ++s) {
+        const Word bits = sums[(i + s * i / 8) % sums.size()];
+        problem.sources[s].push_back(bits);
+        contributions.push_back({bits, Form::kAccumulator});
+      }
+      problem.nativeResult.push_back(
+          naiveCombine(type(), ReduceOp::kSum, contributions, 0, 0, Form::kNative));
+    }
+    check(ReduceOp::kSum, shape, problem, problem.nativeResult.size(), 1);
+  }
+}
+
 // ---- Values worked out by hand ------------------------------------------------------------------
 
 class CombineByHandTest : public ::testing::TestWithParam<SimdTarget> {
