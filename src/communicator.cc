@@ -6,6 +6,7 @@
 #include "src/log.h"
 #include "src/processors.h"
 #include "src/stall.h"
+#include "transports/inproc/thread_group.h"
 
 namespace rondo {
 
@@ -73,7 +74,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
 }
 
 Communicator::Communicator(int rank,
-                           std::shared_ptr<inproc::ThreadGroup> group,
+                           std::shared_ptr<RankGroup> group,
                            const Config& config,
                            const PlanFacts& facts)
     : rank_(rank),

@@ -16,7 +16,7 @@
 #include "src/reduction_table.h"
 #include "src/status.h"
 #include "transports/call_record.h"
-#include "transports/inproc/thread_group.h"
+#include "transports/rank_group.h"
 
 namespace rondo {
 
@@ -54,7 +54,7 @@ class Communicator {
 
  private:
   Communicator(int rank,
-               std::shared_ptr<inproc::ThreadGroup> group,
+               std::shared_ptr<RankGroup> group,
                const Config& config,
                const PlanFacts& facts);
 
@@ -66,7 +66,7 @@ class Communicator {
   Status failAll(const Status& failure);
 
   int rank_;
-  std::shared_ptr<inproc::ThreadGroup> group_;  // shared by the ranks; the last one frees it
+  std::shared_ptr<RankGroup> group_;  // shared by the ranks; the last one frees it
   const Config config_;
   const PlanFacts facts_;
   const PlanSettings settings_;

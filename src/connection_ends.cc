@@ -7,8 +7,8 @@ namespace {
 template <class End>
 Result<End*> findOrMake(std::map<std::pair<int, int>, End>& ends,
                         std::pair<int, int> key,
-                        Result<ConnectionMemory> (*connect)(inproc::ThreadGroup&, int, int, int),
-                        inproc::ThreadGroup& group,
+                        Result<ConnectionMemory> (*connect)(RankGroup&, int, int, int),
+                        RankGroup& group,
                         int rank) {
   if (const auto found = ends.find(key); found != ends.end()) return &found->second;
   Result<ConnectionMemory> memory = connect(group, rank, key.first, key.second);
@@ -19,14 +19,14 @@ Result<End*> findOrMake(std::map<std::pair<int, int>, End>& ends,
 }  // namespace
 
 Result<SendEnd*> ConnectionEnds::sendEnd(int peer, int channel) {
-  const auto outgoing = [](inproc::ThreadGroup& group, int own, int other, int lane) {
+  const auto outgoing = [](RankGroup& group, int own, int other, int lane) {
     return group.connection(own, other, lane);
   };
   return findOrMake<SendEnd>(sends_, Key{peer, channel}, outgoing, *group_, rank_);
 }
 
 Result<RecvEnd*> ConnectionEnds::recvEnd(int peer, int channel) {
-  const auto incoming = [](inproc::ThreadGroup& group, int own, int other, int lane) {
+  const auto incoming = [](RankGroup& group, int own, int other, int lane) {
     return group.connection(other, own, lane);
   };
   return findOrMake<RecvEnd>(recvs_, Key{peer, channel}, incoming, *group_, rank_);

@@ -8,14 +8,14 @@
 
 #include "src/status.h"
 #include "transports/connection.h"
-#include "transports/inproc/thread_group.h"
+#include "transports/rank_group.h"
 
 namespace rondo {
 
 /// @threads one at a time.
 class ConnectionEnds {
  public:
-  ConnectionEnds(int rank, std::shared_ptr<inproc::ThreadGroup> group)
+  ConnectionEnds(int rank, std::shared_ptr<RankGroup> group)
       : rank_(rank), group_(std::move(group)) {}
 
   /// The end for sending to `peer` on `channel`; valid as long as this object.
@@ -30,7 +30,7 @@ class ConnectionEnds {
   using Key = std::pair<int, int>;  // peer, channel
 
   int rank_;
-  std::shared_ptr<inproc::ThreadGroup> group_;
+  std::shared_ptr<RankGroup> group_;
   std::map<Key, SendEnd> sends_;  // a map: entries keep their addresses
   std::map<Key, RecvEnd> recvs_;
 };

@@ -12,10 +12,7 @@ struct ThreadGroup::Storage {
 };
 
 ThreadGroup::ThreadGroup(int ranks, std::size_t slotBytes, std::uint32_t slotCount)
-    : ranks_(ranks),
-      slotBytes_(slotBytes),
-      slotCount_(slotCount),
-      records_(static_cast<std::size_t>(ranks)) {}
+    : slotBytes_(slotBytes), slotCount_(slotCount), records_(static_cast<std::size_t>(ranks)) {}
 
 ThreadGroup::~ThreadGroup() = default;
 

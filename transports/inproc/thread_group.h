@@ -11,50 +11,35 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/memory_order.h"
-#include "src/status.h"
-#include "transports/call_record.h"
-#include "transports/connection.h"
+#include "transports/rank_group.h"
 
 namespace rondo::inproc {
 
-/// @threads all members may be called by all ranks at the same time.
-class ThreadGroup {
+class ThreadGroup final : public RankGroup {
  public:
   /// @param slotBytes   bytes of each slot, a multiple of 64
   /// @param slotCount   slots per connection, 1..kMaxSlots
   ThreadGroup(int ranks, std::size_t slotBytes, std::uint32_t slotCount);
-  ~ThreadGroup();
+  ~ThreadGroup() override;
   ThreadGroup(const ThreadGroup&) = delete;
   ThreadGroup& operator=(const ThreadGroup&) = delete;
 
-  int ranks() const { return ranks_; }
+  /// Slot memory is reserved when first asked for and touched by its first use.
+  Result<ConnectionMemory> connection(int from, int to, int channel) override;
 
-  std::size_t slotBytes() const { return slotBytes_; }
+  CallRecord& record(int rank) override { return records_[static_cast<std::size_t>(rank)]; }
 
-  /// The connection from rank `from` to rank `to` on `channel`; both ends get the same memory,
-  /// which lives as long as the group. Slot memory is reserved here and touched by its first use.
-  /// @errors OutOfMemory
-  Result<ConnectionMemory> connection(int from, int to, int channel);
+  void fail(const Status& failure) override;
 
-  /// The line of `rank`; only that rank may change it.
-  CallRecord& record(int rank) { return records_[static_cast<std::size_t>(rank)]; }
+  std::uint32_t& failedFlag() override { return failed_; }
 
-  /// Ends the communicator for all ranks with `failure`. Only the first failure counts.
-  void fail(const Status& failure);
-
-  /// Raised by fail(); looked at by every wait.
-  std::uint32_t& failedFlag() { return failed_; }
-
-  /// The failure that ended the communicator, or ok.
-  Status failure() const;
+  Status failure() const override;
 
  private:
   struct Storage;  // one connection's control lines and slots
 
   using Key = std::tuple<int, int, int>;  // from, to, channel
 
-  int ranks_;
   std::size_t slotBytes_;
   std::uint32_t slotCount_;
   std::vector<CallRecord> records_;

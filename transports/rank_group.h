@@ -1,0 +1,42 @@
+// What the ranks of one communicator share, as one process sees it: the interface that a transport
+// offers to the communicator. The transport decides whose memory it is and how it crosses between
+// ranks; everything above works on connections, call records and the one failure.
+#pragma once
+
+#include <cstdint>
+
+#include "src/status.h"
+#include "transports/call_record.h"
+#include "transports/connection.h"
+
+namespace rondo {
+
+/// @threads all members may be called by all ranks of the process at the same time.
+class RankGroup {
+ public:
+  virtual ~RankGroup() = default;
+
+  /// The connection from rank `from` to rank `to` on `channel`, one of which is a rank of this
+  /// process. Both ends get the same memory, which lives as long as the group.
+  /// @errors OutOfMemory
+  virtual Result<ConnectionMemory> connection(int from, int to, int channel) = 0;
+
+  /// The line of `rank`; only that rank may change it.
+  virtual CallRecord& record(int rank) = 0;
+
+  /// Ends the communicator for all ranks with `failure`. Only the first failure counts.
+  virtual void fail(const Status& failure) = 0;
+
+  /// Raised by fail(); looked at by every wait. Valid as long as the group.
+  virtual std::uint32_t& failedFlag() = 0;
+
+  /// The failure that ended the communicator, or ok.
+  virtual Status failure() const = 0;
+
+ protected:
+  RankGroup() = default;
+  RankGroup(const RankGroup&) = default;
+  RankGroup& operator=(const RankGroup&) = default;
+};
+
+}  // namespace rondo
