@@ -15,7 +15,8 @@ constexpr std::array<int, 4> kChannelCounts = {0, 1, 2, 5};
 
 enum RootClass { kFirst, kLast, kMiddle };
 
-/// In elements; `chunk` is what one slot carries, `loop` a chunk for each rank and channel.
+/// In elements; `chunk` is what one slot carries, `loop` a chunk for each channel and, where ranks
+/// share out the vector, for each rank.
 constexpr const char* kSizes[] = {"0",      "1",      "ranks-1", "ranks+1",   "37",
                                   "line-1", "line+1", "chunk-1", "chunk",     "chunk+1",
                                   "loop-1", "loop",   "loop+1",  "2loops+37", "3loops"};
@@ -126,7 +127,8 @@ std::vector<Rule> makeRules() {
 /// @param chunk elements in one slot
 std::size_t countOf(int sizeClass, std::size_t chunk, const Plan& plan, int ranks) {
   const auto n = static_cast<std::size_t>(ranks);
-  const std::size_t loop = chunk * n * static_cast<std::size_t>(plan.channels);
+  const bool shared = algorithmInfo(plan.algorithm).collective == Collective::kAllReduce;
+  const std::size_t loop = chunk * (shared ? n : 1) * static_cast<std::size_t>(plan.channels);
   const std::size_t counts[] = {
       0,     1,         n - 1,    n + 1, 37,       plan.grain - 1, plan.grain + 1, chunk - 1,
       chunk, chunk + 1, loop - 1, loop,  loop + 1, 2 * loop + 37,  3 * loop};

@@ -15,3 +15,18 @@ target_link_libraries(rondo_collective_harness PUBLIC
 rondo_add_test(collective_matrix_test LABELS collective TIMEOUT 600
   SOURCES matrix_test.cc
   LIBRARIES rondo_collective_harness)
+rondo_add_test(collective_axis_test LABELS collective TIMEOUT 600
+  SOURCES axis_test.cc
+  LIBRARIES rondo_collective_harness)
+rondo_add_test(collective_soak_test LABELS collective TIMEOUT 300
+  SOURCES soak_test.cc
+  LIBRARIES rondo_collective_harness)
+rondo_add_command_test(collective_soak_long_test LABELS collective slow TIMEOUT 600
+  COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_SOAK_S=180 RONDOTEST_SEED=11
+    $<TARGET_FILE:collective_soak_test>)
+rondo_add_test(collective_field_values_test LABELS collective TIMEOUT 300
+  SOURCES field_values_test.cc
+  LIBRARIES rondo_collective_harness)
+rondo_add_test(collective_field_sizes_test LABELS collective TIMEOUT 600
+  SOURCES field_sizes_test.cc
+  LIBRARIES rondo_collective_harness)

@@ -16,6 +16,7 @@ constexpr std::uint32_t kDefaultSlots = 4;
 rondoConfig_t configOf(const CommunicatorSettings& settings) {
   rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
   if (!settings.algorithm.empty()) config.algorithm = settings.algorithm.c_str();
+  config.logLevel = settings.logLevel.c_str();
   config.reproducible = settings.reproducible ? 1 : 0;
   config.channels = settings.channels;
   config.chunkBytes = static_cast<std::int64_t>(settings.chunkBytes);

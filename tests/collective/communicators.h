@@ -15,13 +15,15 @@ namespace rondo::testing {
 /// What a test chooses; everything else is left at its default.
 struct CommunicatorSettings {
   int ranks = 1;
-  std::string algorithm;  ///< as rondoConfig_t::algorithm; empty: the planner's choice
+  std::string algorithm{};  ///< as rondoConfig_t::algorithm; empty: the planner's choice
   bool reproducible = false;
   int channels = 0;            ///< 0: the planner's choice
   std::size_t chunkBytes = 0;  ///< 0: the planner's choice
   int slots = 0;               ///< 0: the planner's choice
   std::int64_t operationTimeoutMs = RONDO_UNDEFINED;
   std::int64_t warningMs = RONDO_UNDEFINED;
+  /// As rondoConfig_t::logLevel. Tests that provoke refusals would fill the log with warnings.
+  std::string logLevel = "warn";
 
   friend bool operator==(const CommunicatorSettings&, const CommunicatorSettings&) = default;
 };
