@@ -145,7 +145,7 @@ TEST(TreePlacement, IsAPermutation) {
   }
 }
 
-/// The claim of the double tree: with even n inner nodes of one tree are leaves of the other, all
+/// The claim of the double tree: inner nodes of one tree are leaves of the other, all
 /// but one or two.
 TEST(TreeNode, TwinTreesShareTheWork) {
   for (int ranks = 2; ranks <= 128; ++ranks) {
