@@ -7,6 +7,9 @@
 
 #include "rondo/rondo.h"
 #include "src/cli/exit_code.h"
+#include "src/cli/explain/explain.h"
+#include "src/cli/explain/registry_list.h"
+#include "src/cli/explain/request.h"
 #include "src/cli/perf/options.h"
 #include "src/cli/perf/perf.h"
 #include "src/status.h"
@@ -47,6 +50,20 @@ int runPerfCommand(const CLI::App& command, const perf::PerfFlags& flags) {
   return toInt(verdict->allRight ? ExitCode::kOk : ExitCode::kWrongResult);
 }
 
+int runExplainCommand(const CLI::App& command, const ExplainFlags& flags) {
+  if (const Status status = refuseExtras(command); !status.ok()) return fail(status);
+  if (flags.list) {
+    fmt::print("{}", registryText());
+    return toInt(ExitCode::kOk);
+  }
+  const Result<ExplainRequest> request = understand(flags);
+  if (!request.ok()) return fail(request.status());
+  const Result<std::string> text = explain(*request);
+  if (!text.ok()) return fail(text.status());
+  fmt::print("{}", *text);
+  return toInt(ExitCode::kOk);
+}
+
 std::string versionText() {
   return fmt::format("rondo {}.{}.{}", RONDO_MAJOR, RONDO_MINOR, RONDO_PATCH);
 }
@@ -62,6 +79,12 @@ int run(int argc, char** argv) {
   perfCommand->allow_extras();
   perf::addPerfFlags(*perfCommand, perfFlags);
 
+  ExplainFlags explainFlags;
+  CLI::App* const explainCommand =
+      app.add_subcommand("explain", "Show the plan and the steps of a call, and why they are so");
+  explainCommand->allow_extras();
+  addExplainFlags(*explainCommand, explainFlags);
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -69,7 +92,7 @@ int run(int argc, char** argv) {
     return code == 0 ? code : toInt(ExitCode::kUsage);
   }
   if (perfCommand->parsed()) return runPerfCommand(*perfCommand, perfFlags);
-  return toInt(ExitCode::kUsage);
+  return runExplainCommand(*explainCommand, explainFlags);
 }
 
 }  // namespace

@@ -7,13 +7,20 @@ namespace rondo::cli {
 namespace {
 
 constexpr std::pair<std::string_view, DataType> kOtherTypeNames[] = {
-    {"float16", DataType::kFloat16},       {"fp16", DataType::kFloat16},
-    {"f16", DataType::kFloat16},           {"bf16", DataType::kBfloat16},
-    {"float32", DataType::kFloat32},       {"fp32", DataType::kFloat32},
-    {"f32", DataType::kFloat32},           {"float64", DataType::kFloat64},
-    {"fp64", DataType::kFloat64},          {"f64", DataType::kFloat64},
-    {"f8e4m3", DataType::kFloat8E4m3},     {"f8e5m2", DataType::kFloat8E5m2},
-    {"float8_e4m3", DataType::kFloat8E4m3}, {"float8_e5m2", DataType::kFloat8E5m2},
+    {"float16", DataType::kFloat16},
+    {"fp16", DataType::kFloat16},
+    {"f16", DataType::kFloat16},
+    {"bf16", DataType::kBfloat16},
+    {"float32", DataType::kFloat32},
+    {"fp32", DataType::kFloat32},
+    {"f32", DataType::kFloat32},
+    {"float64", DataType::kFloat64},
+    {"fp64", DataType::kFloat64},
+    {"f64", DataType::kFloat64},
+    {"f8e4m3", DataType::kFloat8E4m3},
+    {"f8e5m2", DataType::kFloat8E5m2},
+    {"float8_e4m3", DataType::kFloat8E4m3},
+    {"float8_e5m2", DataType::kFloat8E5m2},
     {"int", DataType::kInt32},
 };
 

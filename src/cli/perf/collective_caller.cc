@@ -35,10 +35,9 @@ Result<CollectiveCaller> CollectiveCaller::create(const Case& what,
   caller.op_ = rondoSum;  // nothing to destroy if the next call fails
   alignas(8) std::array<std::byte, 8> scale{};
   data.writeScale(rank, std::span(scale).first(elementBytes(what.type)));
-  RONDO_RETURN_IF_ERROR(
-      statusOf(rondoRedOpCreatePreMulSum(&caller.op_, scale.data(), caller.type_,
-                                         rondoScalarHostImmediate, comm),
-               comm));
+  RONDO_RETURN_IF_ERROR(statusOf(rondoRedOpCreatePreMulSum(&caller.op_, scale.data(), caller.type_,
+                                                           rondoScalarHostImmediate, comm),
+                                 comm));
   return caller;
 }
 

@@ -39,12 +39,9 @@ class JsonLines final : public Report {
   }
 
   void end(const RunTotals& totals) override {
-    Json summary = {{"kind", "summary"},
-                    {"rows", totals.rows},
-                    {"wrong", nullptr},
-                    {"avg_busbw_gbs", nullptr},
-                    {"problems", totals.problems},
-                    {"not_run", totals.skipped}};
+    Json summary = {
+        {"kind", "summary"},        {"rows", totals.rows},         {"wrong", nullptr},
+        {"avg_busbw_gbs", nullptr}, {"problems", totals.problems}, {"not_run", totals.skipped}};
     if (totals.checked) summary["wrong"] = totals.wrong;
     if (totals.measurements > 0) {
       summary["avg_busbw_gbs"] = totals.busGBsSum / static_cast<double>(totals.measurements);

@@ -184,8 +184,7 @@ void addOperationFlags(CLI::App& app, PerfFlags& flags) {
   app.add_option("-o,--op", flags.op,
                  "sum, prod, min, max, avg, premulsum (or mulsum), or all [sum]")
       ->group(group);
-  app.add_option("-r,--root", flags.root, "Root of broadcast and reduce, or all [0]")
-      ->group(group);
+  app.add_option("-r,--root", flags.root, "Root of broadcast and reduce, or all [0]")->group(group);
   app.add_option("--algorithm", flags.algorithm,
                  "Name, or all in turn; `rondo explain --list` has them [the planner's choice]")
       ->group(group);
@@ -199,8 +198,7 @@ void addOperationFlags(CLI::App& app, PerfFlags& flags) {
 
 void addMeasuringFlags(CLI::App& app, PerfFlags& flags) {
   const char* const group = "Measuring";
-  app.add_option("-t,--threads,--nthreads", flags.ranks, "Ranks, a thread each [2]")
-      ->group(group);
+  app.add_option("-t,--threads,--nthreads", flags.ranks, "Ranks, a thread each [2]")->group(group);
   app.add_option("-n,--iters", flags.iterations, "Timed operations [20]")->group(group);
   app.add_option("-w,--warmup_iters", flags.warmups, "Operations before that [5]")->group(group);
   app.add_option("-c,--check", flags.checks, "Checked operations, 0 for none [1]")->group(group);

@@ -237,8 +237,7 @@ class PerfRun {
     totals_.wrong += measurement.wrong;
     if (what.collective != Collective::kBarrier) {
       const double seconds = measurement.seconds(options_.timeOf);
-      totals_.busGBsSum +=
-          bandwidthOf(what.collective, options_.ranks, what.bytes, seconds).busGBs;
+      totals_.busGBsSum += bandwidthOf(what.collective, options_.ranks, what.bytes, seconds).busGBs;
       ++totals_.measurements;
     }
     for (const RankReport& rank : *ranks) {
@@ -254,7 +253,8 @@ class PerfRun {
   /// The same reason holds for all sizes, and for all ranks but for their number at its start.
   void noteSkipped(const Status& status) {
     std::string_view text = status.message();
-    if (text.starts_with("rank ")) text.remove_prefix(std::min(text.find(": "), text.size() - 2) + 2);
+    if (text.starts_with("rank "))
+      text.remove_prefix(std::min(text.find(": "), text.size() - 2) + 2);
     if (std::ranges::find(totals_.skipped, text) == totals_.skipped.end()) {
       totals_.skipped.emplace_back(text);
     }
@@ -268,6 +268,7 @@ class PerfRun {
 }  // namespace
 
 Result<Verdict> runPerf(const PerfOptions& options) {
+  RONDO_RETURN_IF_ERROR(checkConfig(options));
   RONDO_RETURN_IF_ERROR(checkMemory(options));
   Result<Reports> reports = openReports(options);
   RONDO_RETURN_IF_ERROR(reports.status());

@@ -3,8 +3,9 @@
 // doubles and an encoder of this file's own, never with the library's arithmetic.
 //
 // Inputs are chosen so that every order of folding gives the same bits: integers wrap, floats are
-// small whole numbers (sums) or powers of two (products) times a common power of two, and no partial
-// result leaves the range in which the type is exact. Pure moves carry random bits, NaNs included.
+// small whole numbers (sums) or powers of two (products) times a common power of two, and no
+// partial result leaves the range in which the type is exact. Pure moves carry random bits, NaNs
+// included.
 //
 // All values repeat with a prime period, so that large buffers cost a table look-up: a block that
 // was swapped between ranks or shifted by anything but a multiple of the period is seen.

@@ -142,8 +142,7 @@ double floatScale(int rank) {
 std::int64_t wholeInput(const ReductionValues& values, int rank, std::size_t index) {
   constexpr int kMostBits = 24;
   const int bits = std::min(formatOf(values.type).mantissaBits + 1, kMostBits);
-  const std::size_t room = std::size_t{1}
-                           << (values.op == ReduceOp::kPreMulSum ? bits - 1 : bits);
+  const std::size_t room = std::size_t{1} << (values.op == ReduceOp::kPreMulSum ? bits - 1 : bits);
   if (!takesPart(rank, index, values.ranks, room)) return 0;
   const auto most = std::max<std::size_t>(room / static_cast<std::size_t>(values.ranks), 1);
   const std::uint64_t random = mixedBits(values.seed, static_cast<std::uint64_t>(rank), index);
@@ -182,8 +181,8 @@ double factorInput(const ReductionValues& values, int rank, std::size_t index) {
   const int exponent = scales ? static_cast<int>(random % 3) - 1 : 0;
   const double sign = (random >> 8) % 2 == 0 ? 1.0 : -1.0;
   const std::uint64_t common = mixedBits(values.seed, kCommonStream, index);
-  const bool hasMantissa = common % static_cast<std::uint64_t>(values.ranks) ==
-                           static_cast<std::uint64_t>(rank);
+  const bool hasMantissa =
+      common % static_cast<std::uint64_t>(values.ranks) == static_cast<std::uint64_t>(rank);
   const int mantissaBits = formatOf(values.type).mantissaBits;
   const std::uint64_t mantissa = hasMantissa ? common >> (64 - mantissaBits) : 0;
   const double significand = 1.0 + std::ldexp(static_cast<double>(mantissa), -mantissaBits);

@@ -88,9 +88,9 @@ void RankBuffers::reportInput(CheckReport& report) const {
   if (!second_) return;  // in place: the input is meant to change
   const Mismatch mismatch = data_->checkInput(rank_, input_);
   if (mismatch.wrong == 0) return;
-  addProblem(report, 1,
-             fmt::format("rank {}: its input was changed, first at element {}", rank_,
-                         mismatch.first));
+  addProblem(
+      report, 1,
+      fmt::format("rank {}: its input was changed, first at element {}", rank_, mismatch.first));
 }
 
 std::size_t bufferBytes(const Case& what, int ranks) {

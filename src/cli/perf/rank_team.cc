@@ -6,6 +6,7 @@
 
 #include "src/cli/perf/collective_caller.h"
 #include "src/cli/perf/rank_buffers.h"
+#include "src/config.h"
 
 namespace rondo::perf {
 
@@ -130,6 +131,11 @@ Status firstCause(const std::vector<Result<RankReport>>& reports) {
 
 }  // namespace
 
+Status checkConfig(const PerfOptions& options) {
+  const rondoConfig_t config = configFor(options, {});
+  return loadConfig(&config, processEnvironment()).status();
+}
+
 Result<RankTeam> RankTeam::create(const PerfOptions& options,
                                   Collective collective,
                                   std::optional<AlgorithmId> algorithm) {
@@ -138,8 +144,7 @@ Result<RankTeam> RankTeam::create(const PerfOptions& options,
                 : std::string();
   const rondoConfig_t config = configFor(options, name);
   std::vector<rondoComm_t> comms(static_cast<std::size_t>(options.ranks));
-  RONDO_RETURN_IF_ERROR(
-      statusOf(rondoCommInitAll(comms.data(), options.ranks, &config), nullptr));
+  RONDO_RETURN_IF_ERROR(statusOf(rondoCommInitAll(comms.data(), options.ranks, &config), nullptr));
   RankTeam team;
   team.comms_ = std::move(comms);
   return team;

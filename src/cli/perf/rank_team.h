@@ -20,6 +20,10 @@ struct RankReport {
   std::string problem;  ///< of the check; empty: none
 };
 
+/// Whether communicators can be configured as the options and the environment say.
+/// @errors InvalidArgument, naming the field or variable
+Status checkConfig(const PerfOptions& options);
+
 /// @threads one at a time
 class RankTeam {
  public:

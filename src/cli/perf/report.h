@@ -23,9 +23,9 @@ struct RunFacts {
 /// How a run ended.
 struct RunTotals {
   std::size_t rows = 0;
-  std::size_t wrong = 0;          ///< elements
-  double busGBsSum = 0;           ///< over the measurements
-  std::size_t measurements = 0;   ///< with a bandwidth
+  std::size_t wrong = 0;         ///< elements
+  double busGBsSum = 0;          ///< over the measurements
+  std::size_t measurements = 0;  ///< with a bandwidth
   bool checked = false;
   std::vector<std::string> problems;  ///< what the checks found
   std::vector<std::string> skipped;   ///< what the library cannot do

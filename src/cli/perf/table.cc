@@ -57,9 +57,9 @@ class Table final : public Report {
     fmt::print("{:>13}{:>13}{:>10}{:>10}{:>7}", what.bytes, what.count, dataTypeName(what.type),
                redOpText(what), rootOrNone(what));
     fmt::print("  {}", measurementText(what, options_, row.outOfPlace));
-    fmt::print("  {}\n", row.inPlace ? measurementText(what, options_, *row.inPlace)
-                                     : fmt::format("{:>9}  {:>6}  {:>6}  {:>6}", "N/A", "N/A",
-                                                   "N/A", "N/A"));
+    fmt::print("  {}\n",
+               row.inPlace ? measurementText(what, options_, *row.inPlace)
+                           : fmt::format("{:>9}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A"));
     (void)std::fflush(stdout);
   }
 
@@ -70,7 +70,9 @@ class Table final : public Report {
     for (const std::string& text : totals.problems)
       fmt::print("# wrong: {}\n", text);
     fmt::print("# Out of bounds values : {} {}\n", totals.wrong,
-               !totals.checked ? "(not checked)" : totals.wrong == 0 ? "OK" : "FAILED");
+               !totals.checked     ? "(not checked)"
+               : totals.wrong == 0 ? "OK"
+                                   : "FAILED");
     if (totals.measurements > 0) {
       fmt::print("# Avg bus bandwidth    : {:.4g}\n",
                  totals.busGBsSum / static_cast<double>(totals.measurements));
