@@ -1,0 +1,149 @@
+"""Runs the command as a user does and checks what it promises.
+
+usage: command_test.py COMMAND CHECK, where CHECK is the name of a function below.
+"""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+OPERATIONS = ["all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"]
+DEADLINE_SECONDS = 280
+command = ""
+
+
+def run(*words, expect=0, **variables):
+    """The command's output; a test failure if it ends otherwise than expected."""
+    done = subprocess.run([command, *words], capture_output=True, text=True,
+                          timeout=DEADLINE_SECONDS, env={**os.environ, **variables}, check=False)
+    assert done.returncode == expect, (
+        f"rondo {' '.join(words)}: status {done.returncode}, expected {expect}\n"
+        f"{done.stdout}{done.stderr}")
+    return done
+
+
+def table_rows(text):
+    return [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def perf_sweep():
+    """Every operation, type and reduction gives right results, whatever the buffers' alignment."""
+    text = run("perf", *OPERATIONS, "--threads", "3", "-b", "0", "-e", "300K", "-i", "76804",
+               "-n", "1", "-w", "0", "-T", "100").stdout
+    rows = table_rows(text)
+    assert len(rows) == 5 * 4 + 1, text
+    assert all(row[8] == "0" and row[12] in ("0", "N/A") for row in rows), text
+    assert "# Out of bounds values : 0 OK" in text
+    assert "Avg bus bandwidth" in text
+    run("perf", *OPERATIONS[:5], "--threads", "3", "-b", "1200", "-e", "1200", "-d", "all", "-o",
+        "all", "-r", "all", "-n", "1", "-w", "0", "--unalign", "8", "-T", "100")
+    run("perf", "all_reduce_perf", "--threads", "5", "-b", "100K", "-e", "100K", "-z", "1", "-N",
+        "2", "-n", "2", "-w", "1", "--reproducible", "-a", "3", "-T", "100")
+
+
+def perf_output():
+    """JSON lines and CSV hold the table's numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines_file, csv_file = os.path.join(folder, "out.jsonl"), os.path.join(folder, "out.csv")
+        text = run("perf", "all_gather", "-b", "64", "-e", "1K", "-n", "2", "--jsonl", lines_file,
+                   "--csv", csv_file).stdout
+        with open(lines_file, encoding="ascii") as file:
+            lines = [json.loads(line) for line in file]
+        with open(csv_file, encoding="ascii", newline="") as file:
+            records = list(csv.DictReader(file))
+    assert [line["kind"] for line in lines] == ["run"] + 10 * ["measurement"] + ["summary"]
+    assert len(table_rows(text)) == 5 and len(records) == 10
+    for line, record in zip(lines[1:], records):
+        assert str(line["size_bytes"]) == record["size_bytes"]
+        assert line["wrong"] == 0 and record["wrong"] == "0"
+        assert line["time_min_us"] <= line["time_avg_us"] <= line["time_max_us"]
+        gbs = line["size_bytes"] / line["time_us"] / 1e3
+        assert abs(line["algbw_gbs"] - gbs) < 1e-9 and abs(line["busbw_gbs"] - gbs / 2) < 1e-9
+    only_json = run("perf", "barrier", "-c", "0", "--jsonl", "-").stdout
+    assert [json.loads(line)["kind"] for line in only_json.splitlines()] == [
+        "run", "measurement", "summary"]
+
+
+def registry():
+    lines = run("explain", "--list").stdout.splitlines()
+    return [tuple(line.split()[:2]) for line in lines[1:]]
+
+
+def perf_algorithms():
+    """Every algorithm gives right results, and what it cannot do is said below the table."""
+    text = run("perf", *OPERATIONS, "--algorithm", "all", "--threads", "3", "-b", "24", "-e", "24K",
+               "-f", "1000", "-n", "1", "-w", "0", "-T", "100").stdout
+    for operation, algorithm in registry():
+        assert f"# {operation}, algorithm {algorithm}\n" in text
+    text = run("perf", "all_reduce", "--algorithm", "ring", "-d", "all", "-b", "64", "-e", "64",
+               "-n", "1").stdout
+    assert "# not run: all_reduce of fp8_e4m3 sum: algorithm ring" in text, text
+    done = run("perf", "all_reduce", "--algorithm", "ring", "-d", "f8e5m2", "-b", "64", "-e", "64",
+               expect=3)
+    assert "nothing could be measured" in done.stderr
+
+
+def usage():
+    """Wrong command lines end with status 2 and a line that says what to do."""
+    for words, hint in [
+            ([], "subcommand"),
+            (["perf"], "OPERATION"),
+            (["perf", "allreduce"], "all_reduce"),
+            (["perf", "all_reduce", "-g", "2"], "--threads"),
+            (["perf", "all_reduce", "--frobnicate"], "--frobnicate"),
+            (["perf", "all_reduce", "-b", "1X"], "64K"),
+            (["perf", "all_reduce", "-b", "2M", "-e", "1M"], "larger than"),
+            (["perf", "all_reduce", "-d", "quad"], "bfloat16"),
+            (["perf", "all_reduce", "-e", "1000G", "-b", "1000G"], "available"),
+            (["perf", "all_reduce", "--chunk-bytes", "100"], "multiple of 64"),
+            (["perf", "broadcast", "--algorithm", "ring"], "chain"),
+            (["explain", "all_reduce"], "SIZE"),
+            (["explain", "all_reduce", "1M", "--rank", "9"], "0 to 3"),
+            (["explain", "all_reduce", "1M", "-d", "bool", "-o", "avg"], "no meaning")]:
+        done = run(*words, expect=2)
+        assert hint in done.stderr, f"rondo {' '.join(words)}: {done.stderr}"
+        assert done.stdout == "", done.stdout
+    assert re.fullmatch(r"rondo \d+\.\d+\.\d+\n", run("--version").stdout)
+    assert "perf" in run("--help").stdout and "--minbytes" in run("perf", "--help").stdout
+
+
+def explain():
+    """Every algorithm can be explained, for few ranks and for many."""
+    rows = registry()
+    assert {operation for operation, _ in rows} == set(OPERATIONS)
+    for operation, algorithm in rows:
+        for ranks in range(1, 6):
+            for size in ("64", "300K"):
+                text = run("explain", operation, size, "--ranks", str(ranks), "--algorithm",
+                           algorithm, "-r", "0").stdout
+                assert f"algorithm  {algorithm}" in text
+                assert ("hop 1" in text) == (ranks > 1), text
+    assert "more ranks" in run("explain", "all_reduce", "1G", "--ranks", "64").stdout
+    assert "rank 7, " in run("explain", "reduce", "1M", "--ranks", "8", "--all").stdout
+
+
+def explain_agrees():
+    """What explain says is what a communicator does."""
+    for operation in OPERATIONS:
+        for size in ("4K", "1200K"):
+            text = run("explain", operation, size, "--ranks", "3").stdout
+            said = (re.search(r"algorithm  (\w+)", text)[1], re.search(r"channels   (\d+)", text)[1],
+                    re.search(r"chunk      at most (\d+)", text)[1])
+            log = run("perf", operation, "--threads", "3", "-b", size, "-e", size, "-n", "1", "-w",
+                      "0", "-T", "100", RONDO_LOG_LEVEL="debug").stderr
+            done = re.findall(rf"{operation} type .* uses (\w+) channels (\d+) chunk elements (\d+)",
+                              log)
+            assert done and set(done) == {said}, (operation, size, said, log)
+
+
+if __name__ == "__main__":
+    checks = {check.__name__: check for check in (
+        perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees)}
+    if len(sys.argv) != 3 or sys.argv[2] not in checks:
+        sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
+    command = sys.argv[1]
+    checks[sys.argv[2]]()
