@@ -15,6 +15,13 @@ set(RONDO_TEST_LABELS
   unit schedule collective packaging cli multiprocess fault cuda_emulated ptx verbs_double verbs_rxe
   net train nccl_abi python slow)
 
+# How sanitizers behave in tests. Memory that cannot be had is null, as without them: tests look at
+# what the library says then.
+set(RONDO_TEST_ENVIRONMENT
+  "ASAN_OPTIONS=allocator_may_return_null=1:detect_stack_use_after_return=1:strict_string_checks=1"
+  "TSAN_OPTIONS=allocator_may_return_null=1:second_deadlock_stack=1"
+  "UBSAN_OPTIONS=print_stacktrace=1")
+
 function(rondo_check_labels name)
   foreach(label IN LISTS ARGN)
     if(NOT label IN_LIST RONDO_TEST_LABELS)
@@ -49,10 +56,12 @@ function(rondo_add_test name)
       EXTRA_ARGS ${arg_ARGS}
       TEST_PREFIX "${name}."
       DISCOVERY_TIMEOUT 60
-      PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+      PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+        ENVIRONMENT "${RONDO_TEST_ENVIRONMENT}")
   else()
     add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
-    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+      ENVIRONMENT "${RONDO_TEST_ENVIRONMENT}")
   endif()
 endfunction()
 
@@ -68,5 +77,6 @@ function(rondo_add_command_test name)
     set(arg_TIMEOUT ${RONDO_TEST_TIMEOUT})
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "${RONDO_TEST_ENVIRONMENT}")
 endfunction()

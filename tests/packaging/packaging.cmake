@@ -39,6 +39,6 @@ if(RONDO_PKG_CONFIG)
 endif()
 
 rondo_add_command_test(packaging_command LABELS packaging
-  COMMAND ${rondo_packaging_prefix}/${CMAKE_INSTALL_BINDIR}/rondo --help)
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_packaging_prefix}/${CMAKE_INSTALL_BINDIR}/rondo --help)
 set_tests_properties(packaging_cmake packaging_command PROPERTIES
   FIXTURES_REQUIRED rondo_installed)
