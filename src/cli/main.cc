@@ -24,8 +24,9 @@ int toInt(ExitCode code) {
 
 /// Tells why the command ends, on stderr.
 int fail(const Status& status) {
-  const char* const hint =
-      status.code() == StatusCode::kInvalidArgument ? "\nrondo --help has all flags" : "";
+  const char* const hint = status.code() == StatusCode::kInvalidArgument
+                               ? "\nrondo perf --help and rondo explain --help list all flags"
+                               : "";
   fmt::print(stderr, "rondo: {}{}\n", status.message(), hint);
   return toInt(exitCodeOf(status.code()));
 }
