@@ -154,9 +154,22 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
         return failAll(mismatchWith(rank_, current_, outcome.blocked.peer,
                                     group_->record(outcome.blocked.peer)));
       case host::RunResult::kStalled:
+        RONDO_RETURN_IF_ERROR(checkPeer(operation, work, outcome.blocked.peer));
         RONDO_RETURN_IF_ERROR(checkStall(outcome.blocked, waiter, warned));
     }
   }
+}
+
+Status Communicator::checkPeer(PreparedOperation& operation, const host::Work& work, int peer) {
+  if (peer < 0) return {};  // it has moved on meanwhile
+  const CallRecord& record = group_->record(peer);
+  Status judged = judgePeer(rank_, current_, peer, record);
+  if (!judged.ok()) return failAll(judged);
+  if (record.finished() < current_.sequence) return {};
+  // Whatever the peer did in this call is visible by now, so what is missing will never come.
+  const bool stillBlocked = std::ranges::any_of(
+      operation.lanes, [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });
+  return stillBlocked ? failAll(finishedWithout(rank_, current_, peer, record)) : Status();
 }
 
 Status Communicator::checkStall(const host::Blocked& blocked,
@@ -164,8 +177,6 @@ Status Communicator::checkStall(const host::Blocked& blocked,
                                 bool& warned) {
   if (blocked.peer < 0) return {};  // it has moved on meanwhile
   const CallRecord& record = group_->record(blocked.peer);
-  Status judged = judgePeer(rank_, current_, blocked.peer, record);
-  if (!judged.ok()) return failAll(judged);
   const std::chrono::milliseconds waited = waiter.waited();
   const auto due = [waited](std::chrono::milliseconds limit) {
     return limit.count() > 0 && waited >= limit;

@@ -61,6 +61,8 @@ class Communicator {
   Result<PreparedOperation*> prepare(const CollectiveCall& call);
   Status execute(PreparedOperation& operation, const CollectiveCall& call);
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
+  /// Whether what this rank waits for can still come from `peer`.
+  Status checkPeer(PreparedOperation& operation, const host::Work& work, int peer);
   Status checkStall(const host::Blocked& blocked, const host::Waiter& waiter, bool& warned);
   /// Makes `failure` the end of the communicator; returns the failure that counts.
   Status failAll(const Status& failure);

@@ -40,6 +40,15 @@ Status judgePeer(int rank, const CallSignature& own, int peer, const CallRecord&
   return {};
 }
 
+Status finishedWithout(int rank, const CallSignature& own, int peer, const CallRecord& record) {
+  const std::optional<CallSignature> theirs = record.read();
+  return Status::mismatch(
+      "rank {} called {}, but rank {} finished a different call #{} (its last call: {}): all ranks "
+      "must make the same calls in the same order with the same arguments",
+      rank, describeCall(own), peer, own.sequence,
+      theirs.has_value() ? describeCall(*theirs) : "something else");
+}
+
 std::string describePeer(const CallSignature& own,
                          const host::Blocked& blocked,
                          const CallRecord& record) {

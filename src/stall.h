@@ -21,6 +21,10 @@ Status judgePeer(int rank, const CallSignature& own, int peer, const CallRecord&
 /// The error for a slot of `peer` that belongs to another call.
 Status mismatchWith(int rank, const CallSignature& own, int peer, const CallRecord& record);
 
+/// The error for a peer that has finished its call of the same number, yet moved none of the data
+/// that this rank waits for.
+Status finishedWithout(int rank, const CallSignature& own, int peer, const CallRecord& record);
+
 /// "rank 3, which has not called yet (its last call: all_gather #41 float count 8)".
 std::string describePeer(const CallSignature& own,
                          const host::Blocked& blocked,
