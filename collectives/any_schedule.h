@@ -1,4 +1,5 @@
-// One of all schedules, chosen at run time: what executors hold when the algorithm is a plan's choice.
+// One of all schedules, chosen at run time: what executors hold when the algorithm is a plan's
+// choice.
 #pragma once
 
 #include <cstddef>

@@ -54,43 +54,44 @@ RONDO_HD constexpr Span evenShare(std::size_t total,
   return {begin, minOf(length, total - begin)};
 }
 
-/// A share of `total` elements walked in loops of `parts` chunks of at most `chunkElems` each.
-/// Every loop but the last is full; the last one is shared out evenly over its parts, so all parts
-/// finish together.
+/// A share walked in loops of `parts` chunks of at most `chunkElems` each. Every loop but the last
+/// is full; the last one is shared out evenly over its parts, so all parts finish together.
 class LoopPartition {
  public:
   RONDO_HD constexpr LoopPartition() = default;
 
   /// @param chunkElems > 0, a multiple of `grain`
-  RONDO_HD constexpr LoopPartition(std::size_t total,
+  RONDO_HD constexpr LoopPartition(Span share,
                                    std::size_t parts,
                                    std::size_t chunkElems,
                                    std::size_t grain)
-      : total_(total), parts_(parts), chunkElems_(chunkElems), grain_(grain) {}
+      : share_(share), parts_(parts), chunkElems_(chunkElems), grain_(grain) {}
 
   /// Elements of the whole share.
-  RONDO_HD constexpr std::size_t elems() const { return total_; }
+  RONDO_HD constexpr std::size_t elems() const { return share_.elems; }
 
   /// 0 when there is nothing to move.
-  RONDO_HD constexpr std::size_t loops() const { return ceilDiv(total_, parts_ * chunkElems_); }
+  RONDO_HD constexpr std::size_t loops() const {
+    return ceilDiv(share_.elems, parts_ * chunkElems_);
+  }
 
-  /// Chunk `part` of loop `loop`, relative to the share's first element.
-  RONDO_HD constexpr Span chunk(std::size_t loop, std::size_t part) const {
+  /// Chunk `part` of loop `loop`, where it lies in the buffer that the share is of.
+  RONDO_HD constexpr Span chunk(std::size_t loop, std::size_t part = 0) const {
     const std::size_t loopElems = parts_ * chunkElems_;
     const std::size_t begin = loop * loopElems;
-    const Span inLoop = evenShare(minOf(loopElems, total_ - begin), parts_, part, grain_);
-    return {begin + inLoop.offset, inLoop.elems};
+    const Span inLoop = evenShare(minOf(loopElems, share_.elems - begin), parts_, part, grain_);
+    return {share_.offset + begin + inLoop.offset, inLoop.elems};
   }
 
   /// Elements of `part` in all loops together.
   RONDO_HD constexpr std::size_t partElems(std::size_t part) const {
-    if (total_ == 0) return 0;
+    if (share_.elems == 0) return 0;
     const std::size_t lastLoop = loops() - 1;
     return lastLoop * chunkElems_ + chunk(lastLoop, part).elems;
   }
 
  private:
-  std::size_t total_ = 0;
+  Span share_;
   std::size_t parts_ = 1;
   std::size_t chunkElems_ = 1;
   std::size_t grain_ = 1;

@@ -13,7 +13,7 @@
 
 namespace rondo {
 
-class AllGatherDirect {
+class AllGatherDirect : public AllPeers {
  public:
   static constexpr AlgorithmInfo kInfo{
       .collective = Collective::kAllGather,
@@ -23,40 +23,30 @@ class AllGatherDirect {
   };
 
   RONDO_HD constexpr explicit AllGatherDirect(const ScheduleArgs& args)
-      : rank_(args.rank),
+      : AllPeers(args.rank, args.ranks),
         layout_(args.layout),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain),
-        peers_(args.rank, args.ranks),
+        partition_(args.share, 1, args.chunkElems, args.grain),
         phases_(partition_.loops(), 1, 1, others()) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
-    const int owner = at.second ? peers_.peerAtTurn(static_cast<int>(at.turn)) : rank_;
-    const Span chunk = partition_.chunk(at.loop, 0);
+    const int owner = at.second ? peerAtTurn(at.turn) : rank();
+    const Span chunk = partition_.chunk(at.loop);
     Step step;
-    step.inputOffset = origin_ + chunk.offset;
-    step.outputOffset = layout_.offset(owner) + origin_ + chunk.offset;
+    step.inputOffset = chunk.offset;
+    step.outputOffset = layout_.offset(owner) + chunk.offset;
     step.elems = chunk.elems;
     step.to = Sink::kOutput;
     if (at.second) {
-      step.recv = {peers_.entryOf(owner), 1};
+      step.recv = only(owner);
     } else {
       step.own = Source::kInput;
-      step.send = peers_.everyone();
+      step.send = everyone();
     }
     return step;
   }
-
-  RONDO_HD constexpr int recvPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int recvPeer(int entry) const { return peers_.peer(entry); }
-
-  RONDO_HD constexpr int sendPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int sendPeer(int entry) const { return peers_.peer(entry); }
 
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
@@ -68,13 +58,8 @@ class AllGatherDirect {
   }
 
  private:
-  RONDO_HD constexpr std::size_t others() const { return static_cast<std::size_t>(peers_.count()); }
-
-  int rank_;
   Layout layout_;
-  std::size_t origin_;
   LoopPartition partition_;
-  AllPeers peers_;
   LaggedPhases phases_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace rondo {
 
-class AllGatherRing {
+class AllGatherRing : public RingPlace {
  public:
   static constexpr AlgorithmInfo kInfo{
       .collective = Collective::kAllGather,
@@ -21,35 +21,25 @@ class AllGatherRing {
   };
 
   RONDO_HD constexpr explicit AllGatherRing(const ScheduleArgs& args)
-      : rank_(args.rank),
-        ranks_(args.ranks),
+      : RingPlace(args.rank, args.ranks),
         layout_(args.layout),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain) {}
+        partition_(args.share, 1, args.chunkElems, args.grain) {}
 
   RONDO_HD constexpr std::size_t size() const { return partition_.loops() * stepsPerLoop(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const int turn = static_cast<int>(index % stepsPerLoop());
-    const Span chunk = partition_.chunk(index / stepsPerLoop(), 0);
+    const Span chunk = partition_.chunk(index / stepsPerLoop());
     Step step;
     step.recv = {0, turn > 0 ? 1 : 0};
-    step.send = {0, turn < ranks_ - 1 ? 1 : 0};
-    step.inputOffset = origin_ + chunk.offset;
-    step.outputOffset = layout_.offset(ringRank(rank_, -turn, ranks_)) + origin_ + chunk.offset;
+    step.send = {0, turn < ranks() - 1 ? 1 : 0};
+    step.inputOffset = chunk.offset;
+    step.outputOffset = layout_.offset(after(-turn)) + chunk.offset;
     step.elems = chunk.elems;
     step.own = turn == 0 ? Source::kInput : Source::kNone;
     step.to = Sink::kOutput;
     return step;
   }
-
-  RONDO_HD constexpr int recvPeers() const { return ranks_ > 1 ? 1 : 0; }
-
-  RONDO_HD constexpr int recvPeer(int) const { return ringRank(rank_, -1, ranks_); }
-
-  RONDO_HD constexpr int sendPeers() const { return ranks_ > 1 ? 1 : 0; }
-
-  RONDO_HD constexpr int sendPeer(int) const { return ringRank(rank_, 1, ranks_); }
 
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
@@ -62,12 +52,9 @@ class AllGatherRing {
   }
 
  private:
-  RONDO_HD constexpr std::size_t stepsPerLoop() const { return static_cast<std::size_t>(ranks_); }
+  RONDO_HD constexpr std::size_t stepsPerLoop() const { return static_cast<std::size_t>(ranks()); }
 
-  int rank_;
-  int ranks_;
   Layout layout_;
-  std::size_t origin_;
   LoopPartition partition_;
 };
 

@@ -41,8 +41,7 @@ class AllReduceDoubleTree {
 
   RONDO_HD constexpr explicit AllReduceDoubleTree(const ScheduleArgs& args)
       : ranks_(args.ranks),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain),
+        partition_(args.share, 1, args.chunkElems, args.grain),
         node_(args.rank, placement(args.ranks, args.channel % 2 != 0)),
         phases_(partition_.loops(),
                 node_.isRoot() ? 0 : lag(node_.depth()),
@@ -53,9 +52,9 @@ class AllReduceDoubleTree {
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
-    const Span chunk = partition_.chunk(at.loop, 0);
+    const Span chunk = partition_.chunk(at.loop);
     Step step = at.second ? down() : up();
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     return step;
   }
@@ -109,7 +108,6 @@ class AllReduceDoubleTree {
   }
 
   int ranks_;
-  std::size_t origin_;
   LoopPartition partition_;
   TreeNode node_;
   LaggedPhases phases_;

@@ -16,7 +16,7 @@
 
 namespace rondo {
 
-class AllReduceOneShot {
+class AllReduceOneShot : public AllPeers {
  public:
   static constexpr AlgorithmInfo kInfo{
       .collective = Collective::kAllReduce,
@@ -27,55 +27,41 @@ class AllReduceOneShot {
   };
 
   RONDO_HD constexpr explicit AllReduceOneShot(const ScheduleArgs& args)
-      : rank_(args.rank),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain),
-        peers_(args.rank, args.ranks),
-        phases_(partition_.loops(), 1, peers_.count() > 0 ? 1 : 0, 1) {}
+      : AllPeers(args.rank, args.ranks),
+        partition_(args.share, 1, args.chunkElems, args.grain),
+        phases_(partition_.loops(), 1, others() > 0 ? 1 : 0, 1) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
-    const Span chunk = partition_.chunk(at.loop, 0);
+    const Span chunk = partition_.chunk(at.loop);
     Step step;
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     step.own = Source::kInput;
     if (!at.second) {
-      step.send = peers_.everyone();
+      step.send = everyone();
       return step;
     }
-    step.recv = peers_.everyone();
-    step.ownPosition = rank_;
+    step.recv = everyone();
+    step.ownPosition = rank();
     step.to = Sink::kOutput;
     step.last = true;
     return step;
   }
 
-  RONDO_HD constexpr int recvPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int recvPeer(int entry) const { return peers_.peer(entry); }
-
-  RONDO_HD constexpr int sendPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int sendPeer(int entry) const { return peers_.peer(entry); }
-
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
   constexpr Cost cost() const {
-    const auto others = static_cast<std::size_t>(peers_.count());
     return {.steps = size(),
-            .slotsSent = partition_.loops() * others,
-            .elemsSent = partition_.elems() * others,
-            .hops = others > 0 ? 1U : 0U};
+            .slotsSent = partition_.loops() * others(),
+            .elemsSent = partition_.elems() * others(),
+            .hops = others() > 0 ? 1U : 0U};
   }
 
  private:
-  int rank_;
-  std::size_t origin_;
   LoopPartition partition_;
-  AllPeers peers_;
   LaggedPhases phases_;
 };
 

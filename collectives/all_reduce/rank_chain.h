@@ -33,17 +33,16 @@ class AllReduceRankChain {
   RONDO_HD constexpr explicit AllReduceRankChain(const ScheduleArgs& args)
       : rank_(args.rank),
         ranks_(args.ranks),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain),
+        partition_(args.share, 1, args.chunkElems, args.grain),
         phases_(partition_.loops(), isEnd() ? 0 : lag(), 1, isEnd() ? 0 : 1) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
-    const Span chunk = partition_.chunk(at.loop, 0);
+    const Span chunk = partition_.chunk(at.loop);
     Step step = at.second ? down() : up();
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     return step;
   }
@@ -107,7 +106,6 @@ class AllReduceRankChain {
 
   int rank_;
   int ranks_;
-  std::size_t origin_;
   LoopPartition partition_;
   LaggedPhases phases_;
 };

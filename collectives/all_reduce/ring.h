@@ -18,7 +18,7 @@
 
 namespace rondo {
 
-class AllReduceRing {
+class AllReduceRing : public RingPlace {
  public:
   static constexpr AlgorithmInfo kInfo{
       .collective = Collective::kAllReduce,
@@ -29,24 +29,20 @@ class AllReduceRing {
   };
 
   RONDO_HD constexpr explicit AllReduceRing(const ScheduleArgs& args)
-      : rank_(args.rank),
-        ranks_(args.ranks),
-        origin_(args.share.offset),
-        partition_(
-            args.share.elems, static_cast<std::size_t>(args.ranks), args.chunkElems, args.grain) {}
+      : RingPlace(args.rank, args.ranks),
+        partition_(args.share, static_cast<std::size_t>(args.ranks), args.chunkElems, args.grain) {}
 
   RONDO_HD constexpr std::size_t size() const { return partition_.loops() * stepsPerLoop(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const std::size_t loop = index / stepsPerLoop();
     const int turn = static_cast<int>(index % stepsPerLoop());
-    const int complete = ranks_ - 1;  // the turn at which the own chunk becomes complete
-    const Span chunk =
-        partition_.chunk(loop, static_cast<std::size_t>(ringRank(rank_, -1 - turn, ranks_)));
+    const int complete = ranks() - 1;  // the turn at which the own chunk becomes complete
+    const Span chunk = partition_.chunk(loop, static_cast<std::size_t>(after(-1 - turn)));
     Step step;
     step.recv = {0, turn > 0 ? 1 : 0};
     step.send = {0, turn < 2 * complete ? 1 : 0};
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     step.own = turn <= complete ? Source::kInput : Source::kNone;
     step.ownPosition = step.recv.count;
@@ -55,21 +51,13 @@ class AllReduceRing {
     return step;
   }
 
-  RONDO_HD constexpr int recvPeers() const { return ranks_ > 1 ? 1 : 0; }
-
-  RONDO_HD constexpr int recvPeer(int) const { return ringRank(rank_, -1, ranks_); }
-
-  RONDO_HD constexpr int sendPeers() const { return ranks_ > 1 ? 1 : 0; }
-
-  RONDO_HD constexpr int sendPeer(int) const { return ringRank(rank_, 1, ranks_); }
-
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
   /// Every chunk is sent twice, but the own one only as a result and the next rank's only as a sum.
   constexpr Cost cost() const {
-    const auto n = static_cast<std::size_t>(ranks_);
-    const auto own = static_cast<std::size_t>(rank_);
-    const auto next = static_cast<std::size_t>(ringRank(rank_, 1, ranks_));
+    const auto n = static_cast<std::size_t>(ranks());
+    const auto own = static_cast<std::size_t>(rank());
+    const auto next = static_cast<std::size_t>(after(1));
     const std::size_t share = partition_.elems();
     return {.steps = size(),
             .slotsSent = partition_.loops() * 2 * (n - 1),
@@ -79,12 +67,9 @@ class AllReduceRing {
 
  private:
   RONDO_HD constexpr std::size_t stepsPerLoop() const {
-    return static_cast<std::size_t>(2 * ranks_ - 1);
+    return static_cast<std::size_t>(2 * ranks() - 1);
   }
 
-  int rank_;
-  int ranks_;
-  std::size_t origin_;
   LoopPartition partition_;
 };
 

@@ -24,7 +24,7 @@
 
 namespace rondo {
 
-class AllReduceTwoShot {
+class AllReduceTwoShot : public AllPeers {
  public:
   static constexpr AlgorithmInfo kInfo{
       .collective = Collective::kAllReduce,
@@ -35,11 +35,8 @@ class AllReduceTwoShot {
   };
 
   RONDO_HD constexpr explicit AllReduceTwoShot(const ScheduleArgs& args)
-      : rank_(args.rank),
-        origin_(args.share.offset),
-        partition_(
-            args.share.elems, static_cast<std::size_t>(args.ranks), args.chunkElems, args.grain),
-        peers_(args.rank, args.ranks) {}
+      : AllPeers(args.rank, args.ranks),
+        partition_(args.share, static_cast<std::size_t>(args.ranks), args.chunkElems, args.grain) {}
 
   RONDO_HD constexpr std::size_t size() const { return partition_.loops() * stepsPerLoop(); }
 
@@ -54,19 +51,11 @@ class AllReduceTwoShot {
     return gather(loop, lastLoop ? turn - 1 : turn - 1 - others());
   }
 
-  RONDO_HD constexpr int recvPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int recvPeer(int entry) const { return peers_.peer(entry); }
-
-  RONDO_HD constexpr int sendPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int sendPeer(int entry) const { return peers_.peer(entry); }
-
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
   /// Sends every part but the own one once, and the own one to everybody else.
   constexpr Cost cost() const {
-    const std::size_t ownPart = partition_.partElems(static_cast<std::size_t>(rank_));
+    const std::size_t ownPart = partition_.partElems(static_cast<std::size_t>(rank()));
     return {.steps = size(),
             .slotsSent = partition_.loops() * 2 * others(),
             .elemsSent = partition_.elems() - ownPart + ownPart * others(),
@@ -74,49 +63,44 @@ class AllReduceTwoShot {
   }
 
  private:
-  RONDO_HD constexpr std::size_t others() const { return static_cast<std::size_t>(peers_.count()); }
-
   RONDO_HD constexpr std::size_t stepsPerLoop() const { return 2 * others() + 1; }
 
   /// A step on the part of `owner` in `loop`.
   RONDO_HD constexpr Step onPart(std::size_t loop, int owner) const {
     const Span chunk = partition_.chunk(loop, static_cast<std::size_t>(owner));
     Step step;
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     return step;
   }
 
   RONDO_HD constexpr Step scatter(std::size_t loop, std::size_t turn) const {
-    const int owner = peers_.peerAtTurn(static_cast<int>(turn));
+    const int owner = peerAtTurn(turn);
     Step step = onPart(loop, owner);
     step.own = Source::kInput;
-    step.send = {peers_.entryOf(owner), 1};
+    step.send = only(owner);
     return step;
   }
 
   RONDO_HD constexpr Step reduce(std::size_t loop) const {
-    Step step = onPart(loop, rank_);
-    step.recv = step.send = peers_.everyone();
+    Step step = onPart(loop, rank());
+    step.recv = step.send = everyone();
     step.own = Source::kInput;
-    step.ownPosition = rank_;
+    step.ownPosition = rank();
     step.to = Sink::kOutput;
     step.last = true;
     return step;
   }
 
   RONDO_HD constexpr Step gather(std::size_t loop, std::size_t turn) const {
-    const int owner = peers_.peerAtTurn(static_cast<int>(turn));
+    const int owner = peerAtTurn(turn);
     Step step = onPart(loop, owner);
-    step.recv = {peers_.entryOf(owner), 1};
+    step.recv = only(owner);
     step.to = Sink::kOutput;
     return step;
   }
 
-  int rank_;
-  std::size_t origin_;
   LoopPartition partition_;
-  AllPeers peers_;
 };
 
 }  // namespace rondo

@@ -24,17 +24,16 @@ class BroadcastChain {
       : rank_(args.rank),
         ranks_(args.ranks),
         place_(ringRank(args.rank, -args.root, args.ranks)),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain) {}
+        partition_(args.share, 1, args.chunkElems, args.grain) {}
 
   RONDO_HD constexpr std::size_t size() const { return partition_.loops(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
-    const Span chunk = partition_.chunk(index, 0);
+    const Span chunk = partition_.chunk(index);
     Step step;
     step.recv = {0, recvPeers()};
     step.send = {0, sendPeers()};
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     step.own = place_ == 0 ? Source::kInput : Source::kNone;
     step.to = Sink::kOutput;
@@ -63,7 +62,6 @@ class BroadcastChain {
   int rank_;
   int ranks_;
   int place_;  ///< places after the root
-  std::size_t origin_;
   LoopPartition partition_;
 };
 

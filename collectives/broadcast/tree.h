@@ -25,18 +25,17 @@ class BroadcastTree {
 
   RONDO_HD constexpr explicit BroadcastTree(const ScheduleArgs& args)
       : ranks_(args.ranks),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain),
+        partition_(args.share, 1, args.chunkElems, args.grain),
         node_(args.rank, TreePlacement::startingAt(args.root, args.ranks)) {}
 
   RONDO_HD constexpr std::size_t size() const { return partition_.loops(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
-    const Span chunk = partition_.chunk(index, 0);
+    const Span chunk = partition_.chunk(index);
     Step step;
     step.recv = {0, recvPeers()};
     step.send = {0, sendPeers()};
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     step.own = node_.isRoot() ? Source::kInput : Source::kNone;
     step.to = Sink::kOutput;
@@ -63,7 +62,6 @@ class BroadcastTree {
 
  private:
   int ranks_;
-  std::size_t origin_;
   LoopPartition partition_;
   TreeNode node_;
 };

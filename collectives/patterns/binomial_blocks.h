@@ -30,8 +30,7 @@ class BinomialBlocks {
       : rank_(args.rank),
         ranks_(args.ranks),
         layout_(args.layout),
-        origin_(args.share.offset),
-        columns_(args.share.elems, 1, columnsPerLoop(args), 1) {}
+        columns_(args.share, 1, columnsPerLoop(args), 1) {}
 
   /// Phases: distances 1, 2, 4, ... below n.
   RONDO_HD constexpr int phases() const {
@@ -58,10 +57,10 @@ class BinomialBlocks {
   /// Offsets, length and rows of a step on the blocks at places firstPlace, firstPlace + 2d, ...
   RONDO_HD constexpr Step onRows(std::size_t loop, int phase, int firstPlace, int rowCount) const {
     const auto apart = static_cast<std::size_t>(distance(phase));  // half the spacing of the places
-    const Span columns = columns_.chunk(loop, 0);
+    const Span columns = columns_.chunk(loop);
     const std::size_t block = layout_.offset(ringRank(rank_, firstPlace, ranks_));
     Step step;
-    step.inputOffset = step.outputOffset = block + origin_ + columns.offset;
+    step.inputOffset = step.outputOffset = block + columns.offset;
     step.scratchOffset = static_cast<std::size_t>(firstPlace / 2) * scratchRowElems();
     step.elems = columns.elems;
     step.rows = {.count = static_cast<std::size_t>(rowCount),
@@ -73,7 +72,7 @@ class BinomialBlocks {
 
   /// The offset of the own block's columns in a buffer that holds only that block.
   RONDO_HD constexpr std::size_t ownBlockOffset(std::size_t loop) const {
-    return origin_ + columns_.chunk(loop, 0).offset;
+    return columns_.chunk(loop).offset;
   }
 
   /// Scratch holds the even places (odd ones are passed on straight from the input).
@@ -88,13 +87,12 @@ class BinomialBlocks {
   }
 
   RONDO_HD constexpr std::size_t scratchRowElems() const {
-    return loops() == 0 ? 0 : columns_.chunk(0, 0).elems;
+    return loops() == 0 ? 0 : columns_.chunk(0).elems;
   }
 
   int rank_;
   int ranks_;
   Layout layout_;
-  std::size_t origin_;
   LoopPartition columns_;
 };
 

@@ -32,17 +32,16 @@ class ReduceChain {
       : rank_(args.rank),
         ranks_(args.ranks),
         root_(args.root),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain),
+        partition_(args.share, 1, args.chunkElems, args.grain),
         phases_(partition_.loops(), lag(), 1, awaitsResult() ? 1 : 0) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
-    const Span chunk = partition_.chunk(at.loop, 0);
+    const Span chunk = partition_.chunk(at.loop);
     Step step = at.second ? storeResult() : addOwn();
-    step.inputOffset = step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     return step;
   }
@@ -104,7 +103,6 @@ class ReduceChain {
   int rank_;
   int ranks_;
   int root_;
-  std::size_t origin_;
   LoopPartition partition_;
   LaggedPhases phases_;
 };

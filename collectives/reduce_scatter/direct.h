@@ -14,7 +14,7 @@
 
 namespace rondo {
 
-class ReduceScatterDirect {
+class ReduceScatterDirect : public AllPeers {
  public:
   static constexpr AlgorithmInfo kInfo{
       .collective = Collective::kReduceScatter,
@@ -25,42 +25,32 @@ class ReduceScatterDirect {
   };
 
   RONDO_HD constexpr explicit ReduceScatterDirect(const ScheduleArgs& args)
-      : rank_(args.rank),
+      : AllPeers(args.rank, args.ranks),
         layout_(args.layout),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain),
-        peers_(args.rank, args.ranks),
+        partition_(args.share, 1, args.chunkElems, args.grain),
         phases_(partition_.loops(), 1, others(), 1) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
-    const int owner = at.second ? rank_ : peers_.peerAtTurn(static_cast<int>(at.turn));
-    const Span chunk = partition_.chunk(at.loop, 0);
+    const int owner = at.second ? rank() : peerAtTurn(at.turn);
+    const Span chunk = partition_.chunk(at.loop);
     Step step;
-    step.inputOffset = layout_.offset(owner) + origin_ + chunk.offset;
-    step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = layout_.offset(owner) + chunk.offset;
+    step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     step.own = Source::kInput;
     if (!at.second) {
-      step.send = {peers_.entryOf(owner), 1};
+      step.send = only(owner);
       return step;
     }
-    step.recv = peers_.everyone();
-    step.ownPosition = rank_;
+    step.recv = everyone();
+    step.ownPosition = rank();
     step.to = Sink::kOutput;
     step.last = true;
     return step;
   }
-
-  RONDO_HD constexpr int recvPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int recvPeer(int entry) const { return peers_.peer(entry); }
-
-  RONDO_HD constexpr int sendPeers() const { return peers_.count(); }
-
-  RONDO_HD constexpr int sendPeer(int entry) const { return peers_.peer(entry); }
 
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
@@ -72,13 +62,8 @@ class ReduceScatterDirect {
   }
 
  private:
-  RONDO_HD constexpr std::size_t others() const { return static_cast<std::size_t>(peers_.count()); }
-
-  int rank_;
   Layout layout_;
-  std::size_t origin_;
   LoopPartition partition_;
-  AllPeers peers_;
   LaggedPhases phases_;
 };
 

@@ -15,8 +15,8 @@
 //
 // Per loop and rank: 2 ceil(log2 n) steps (+1 if n is odd); ceil(log2 n) slots, n-1 rows sent.
 // Hops: ceil(log2 n).
-// Order: owner, owner-1, owner-2, ..., added in pairs, then pairs of pairs, as in the binomial tree;
-// rounded at each hop.
+// Order: owner, owner-1, owner-2, ..., added in pairs, then pairs of pairs, as in the binomial
+// tree; rounded at each hop.
 #pragma once
 
 #include "collectives/patterns/binomial_blocks.h"

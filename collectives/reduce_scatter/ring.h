@@ -12,7 +12,7 @@
 
 namespace rondo {
 
-class ReduceScatterRing {
+class ReduceScatterRing : public RingPlace {
  public:
   static constexpr AlgorithmInfo kInfo{
       .collective = Collective::kReduceScatter,
@@ -23,24 +23,22 @@ class ReduceScatterRing {
   };
 
   RONDO_HD constexpr explicit ReduceScatterRing(const ScheduleArgs& args)
-      : rank_(args.rank),
-        ranks_(args.ranks),
+      : RingPlace(args.rank, args.ranks),
         layout_(args.layout),
-        origin_(args.share.offset),
-        partition_(args.share.elems, 1, args.chunkElems, args.grain) {}
+        partition_(args.share, 1, args.chunkElems, args.grain) {}
 
   RONDO_HD constexpr std::size_t size() const { return partition_.loops() * stepsPerLoop(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const int turn = static_cast<int>(index % stepsPerLoop());
-    const int block = ringRank(rank_, -1 - turn, ranks_);
-    const bool complete = block == rank_;
-    const Span chunk = partition_.chunk(index / stepsPerLoop(), 0);
+    const int block = after(-1 - turn);
+    const bool complete = block == rank();
+    const Span chunk = partition_.chunk(index / stepsPerLoop());
     Step step;
     step.recv = {0, turn > 0 ? 1 : 0};
     step.send = {0, complete ? 0 : 1};
-    step.inputOffset = layout_.offset(block) + origin_ + chunk.offset;
-    step.outputOffset = origin_ + chunk.offset;
+    step.inputOffset = layout_.offset(block) + chunk.offset;
+    step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     step.own = Source::kInput;
     step.ownPosition = step.recv.count;
@@ -48,14 +46,6 @@ class ReduceScatterRing {
     step.last = complete;
     return step;
   }
-
-  RONDO_HD constexpr int recvPeers() const { return ranks_ > 1 ? 1 : 0; }
-
-  RONDO_HD constexpr int recvPeer(int) const { return ringRank(rank_, -1, ranks_); }
-
-  RONDO_HD constexpr int sendPeers() const { return ranks_ > 1 ? 1 : 0; }
-
-  RONDO_HD constexpr int sendPeer(int) const { return ringRank(rank_, 1, ranks_); }
 
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
@@ -68,12 +58,9 @@ class ReduceScatterRing {
   }
 
  private:
-  RONDO_HD constexpr std::size_t stepsPerLoop() const { return static_cast<std::size_t>(ranks_); }
+  RONDO_HD constexpr std::size_t stepsPerLoop() const { return static_cast<std::size_t>(ranks()); }
 
-  int rank_;
-  int ranks_;
   Layout layout_;
-  std::size_t origin_;
   LoopPartition partition_;
 };
 

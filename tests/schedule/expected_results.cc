@@ -15,7 +15,7 @@ bool orderKnown(const AlgorithmInfo& info) {
 std::vector<int> ringOwners(const Call& call, int ranks) {
   std::vector<int> owners(call.share.elems);
   const auto parts = static_cast<std::size_t>(ranks);
-  const LoopPartition partition(call.share.elems, parts, call.chunkElems, call.grain);
+  const LoopPartition partition({0, call.share.elems}, parts, call.chunkElems, call.grain);
   for (std::size_t loop = 0; loop < partition.loops(); ++loop) {
     for (std::size_t part = 0; part < parts; ++part) {
       const Span chunk = partition.chunk(loop, part);

@@ -52,7 +52,7 @@ TEST(EvenShare, LargeCounts) {
 void checkLoops(std::size_t total, std::size_t parts, std::size_t chunkElems, std::size_t grain) {
   SCOPED_TRACE(testing::Message() << "total " << total << " parts " << parts << " chunk "
                                   << chunkElems << " grain " << grain);
-  const LoopPartition partition(total, parts, chunkElems, grain);
+  const LoopPartition partition({0, total}, parts, chunkElems, grain);
   ASSERT_EQ(partition.elems(), total);
   std::size_t next = 0;
   std::vector<std::size_t> ofPart(parts);
@@ -102,7 +102,7 @@ TEST(LoopPartition, LargeCountsInSmallChunks) {
   constexpr std::size_t kTotal = (std::size_t{1} << 40) + 77;
   constexpr std::size_t kChunk = 4096;
   for (const std::size_t parts : {1, 3, 8, 128}) {
-    const LoopPartition partition(kTotal, parts, kChunk, 32);
+    const LoopPartition partition({0, kTotal}, parts, kChunk, 32);
     const std::size_t loops = partition.loops();
     ASSERT_EQ(loops, ceilDiv(kTotal, parts * kChunk));
     std::size_t sum = 0;
@@ -119,7 +119,7 @@ TEST(LoopPartition, LargeCountsInSmallChunks) {
 }
 
 TEST(LoopPartition, NothingToMove) {
-  const LoopPartition partition(0, 4, 16, 1);
+  const LoopPartition partition({7, 0}, 4, 16, 1);
   EXPECT_EQ(partition.loops(), 0U);
   EXPECT_EQ(partition.partElems(3), 0U);
 }

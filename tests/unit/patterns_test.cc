@@ -32,13 +32,14 @@ TEST(AllPeers, ListsEverybodyElseInOrder) {
   for (int ranks = 1; ranks <= 20; ++ranks) {
     for (int rank = 0; rank < ranks; ++rank) {
       const AllPeers peers(rank, ranks);
-      ASSERT_EQ(peers.count(), ranks - 1);
+      ASSERT_EQ(peers.recvPeers(), ranks - 1);
       int last = -1;
-      for (int entry = 0; entry < peers.count(); ++entry) {
-        EXPECT_GT(peers.peer(entry), last);
-        EXPECT_NE(peers.peer(entry), rank);
-        EXPECT_EQ(peers.entryOf(peers.peer(entry)), entry);
-        last = peers.peer(entry);
+      for (int entry = 0; entry < peers.recvPeers(); ++entry) {
+        EXPECT_GT(peers.recvPeer(entry), last);
+        EXPECT_NE(peers.recvPeer(entry), rank);
+        EXPECT_EQ(peers.only(peers.recvPeer(entry)), (PeerRange{entry, 1}));
+        EXPECT_EQ(peers.sendPeer(entry), peers.recvPeer(entry));
+        last = peers.recvPeer(entry);
       }
       EXPECT_LT(last, ranks);
     }
@@ -48,7 +49,7 @@ TEST(AllPeers, ListsEverybodyElseInOrder) {
 /// In each turn every rank turns to somebody else, and nobody is turned to twice.
 TEST(AllPeers, TurnsArePermutations) {
   for (int ranks = 2; ranks <= 20; ++ranks) {
-    for (int turn = 0; turn < ranks - 1; ++turn) {
+    for (std::size_t turn = 0; turn + 1 < static_cast<std::size_t>(ranks); ++turn) {
       std::set<int> chosen;
       for (int rank = 0; rank < ranks; ++rank)
         chosen.insert(AllPeers(rank, ranks).peerAtTurn(turn));
