@@ -19,9 +19,11 @@ if(RONDO_SANITIZE)
   target_compile_options(rondo_build_flags INTERFACE
     -fsanitize=${RONDO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1
     # GCC's manual: sanitizers make this warning wrong more often. The release build has it on.
-    -Wno-maybe-uninitialized
+    -Wno-maybe-uninitialized)
+  if(RONDO_SANITIZE STREQUAL "thread")
     # It does not model fences. Ours (kernels/memory_order.h) order atomic words only, and those it
     # never reports.
-    $<$<STREQUAL:${RONDO_SANITIZE},thread>:-Wno-tsan>)
+    target_compile_options(rondo_build_flags INTERFACE -Wno-tsan)
+  endif()
   target_link_options(rondo_build_flags INTERFACE -fsanitize=${RONDO_SANITIZE})
 endif()
