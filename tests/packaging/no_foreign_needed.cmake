@@ -3,11 +3,13 @@
 
 execute_process(COMMAND ${READELF} -d -W ${LIBRARY}
   OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*\\[[^]\n]+" needed "${listing}")
+# Brackets would keep the elements of a list together.
+string(REGEX REPLACE "\\[([^]\n]*)\\]" "<\\1>" listing "${listing}")
+string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*<[^>\n]+" needed "${listing}")
 
 set(foreign "")
 foreach(entry IN LISTS needed)
-  string(REGEX REPLACE ".*\\[" "" name "${entry}")
+  string(REGEX REPLACE ".*<" "" name "${entry}")
   if(NOT name MATCHES "^(libc|libm|libstdc\\+\\+|libgcc_s|ld-linux[-a-z0-9_]*)\\.so\\.[0-9]+$")
     string(APPEND foreign "  ${name}\n")
   endif()
