@@ -1,0 +1,88 @@
+// How the ranks of a job find each other: one process makes a unique id and serves a rendezvous;
+// every rank joins it with a payload of its own and gets everyone's. What is in the payloads
+// (addresses, devices, host identity) is the caller's business.
+//
+// docs/bootstrap.md tells the whole story, with what strangers can and cannot do.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/bootstrap/unique_id.h"
+#include "src/net/file_descriptor.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// What both sides of a rendezvous may be told.
+struct RendezvousSettings {
+  /// For a rank to find the root and all others to come, from its call of joinRendezvous() on.
+  /// Zero: for ever.
+  std::chrono::milliseconds initTimeout = std::chrono::minutes{5};
+  /// Which interfaces the root may advertise; see InterfaceRule::pattern. Empty: it chooses.
+  std::string interfaces{};
+  /// The ports the root may listen on; 0 and 0: any free one.
+  int portFirst = 0;
+  int portLast = 0;
+  /// The one address to put into the id instead of the interfaces': "10.0.0.1", or with a port,
+  /// where that is forwarded to the root's. Empty: it chooses.
+  std::string advertisedAddress{};
+};
+
+/// The largest payload of a rank.
+inline constexpr std::size_t kMaxJoinPayloadBytes = 16 * 1024;
+
+/// The most ranks a rendezvous counts to; far beyond what one root has file descriptors for.
+inline constexpr int kMostRanks = 1 << 20;
+
+/// Serves one rendezvous in a thread of its own. The thread ends once all ranks have everything, or
+/// with this object.
+/// @threads any, for the const functions; the thread that destroys it is the last to use it.
+class Rendezvous {
+ public:
+  /// Listens, makes the id and starts to serve.
+  /// @errors   InvalidArgument (settings), NotSupported (no libsodium), SystemError (no port, no
+  ///   thread).
+  static Result<std::unique_ptr<Rendezvous>> start(const RendezvousSettings& settings);
+
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+  Rendezvous(Rendezvous&&) = delete;
+  Rendezvous& operator=(Rendezvous&&) = delete;
+
+  /// Ends the service. Ranks that are owed an answer get it first (a second or two at most); those
+  /// that still wait for others get an error.
+  ~Rendezvous();
+
+  /// For all ranks. Valid as long as this object.
+  const UniqueId& id() const { return id_; }
+
+ private:
+  Rendezvous(const UniqueId& id, FileDescriptor stopSignal);
+
+  UniqueId id_;
+  FileDescriptor stopSignal_;  ///< an eventfd; readable: the thread shall end
+  std::thread thread_;
+};
+
+/// Joins the rendezvous of `id` as one of `ranks` ranks and waits for the others. The root need not
+/// be up yet.
+/// @param rank    0 to ranks - 1; each joins once.
+/// @param ranks   1 to kMostRanks.
+/// @param payload at most kMaxJoinPayloadBytes.
+/// @return every rank's payload, by rank, the caller's own among them.
+/// @threads  any.
+/// @errors   InvalidArgument (arguments, id), NotSupported (no libsodium), Mismatch (another
+///   version, another secret, two ranks with one number, different numbers of ranks), Timeout
+///   (naming the missing ranks, or the root's addresses if it is not found), PeerLost (naming the
+///   rank, or the root), Aborted (the root gave up), SystemError.
+Result<std::vector<std::string>> joinRendezvous(const UniqueId& id,
+                                                int rank,
+                                                int ranks,
+                                                std::string payload,
+                                                const RendezvousSettings& settings);
+
+}  // namespace rondo

@@ -1,0 +1,86 @@
+// The root's side of a rendezvous: one loop around poll() that takes connections, throws strangers
+// out, collects one Join per rank and answers all of them together. Rendezvous owns the thread that
+// runs it; the Roster knows what makes a rendezvous good or bad.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <poll.h>
+
+#include "src/bootstrap/frame.h"
+#include "src/bootstrap/handshake.h"
+#include "src/bootstrap/log_quota.h"
+#include "src/bootstrap/rendezvous_messages.h"
+#include "src/bootstrap/roster.h"
+#include "src/net/deadline.h"
+#include "src/net/socket.h"
+
+namespace rondo {
+
+/// @threads run() by one; nothing else.
+class RendezvousService {
+ public:
+  /// Connections that have not proved themselves; beyond it the oldest has to go. More take more
+  /// file descriptors; fewer let a burst of ranks push each other out, which costs them a retry.
+  static constexpr std::size_t kMostHalfOpen = 256;
+
+  struct Parts {
+    FileDescriptor listener;
+    int stopSignal = -1;  ///< becomes readable when run() shall end; outlives this object
+    SecretKey key;
+    MessageAuthenticator authenticator;
+  };
+
+  explicit RendezvousService(Parts parts);
+  RendezvousService(const RendezvousService&) = delete;
+  RendezvousService& operator=(const RendezvousService&) = delete;
+  RendezvousService(RendezvousService&&) = delete;
+  RendezvousService& operator=(RendezvousService&&) = delete;
+  ~RendezvousService();
+
+  /// Serves until all ranks have everyone's payload, or until the stop signal. After a failure it
+  /// stays, to tell ranks that come late.
+  void run();
+
+ private:
+  struct Guest;
+
+  bool finished() const;
+
+  void waitForEvents();
+  Deadline nextDeadline() const;
+  void takeConnections();
+  void admit(AcceptedConnection connection);
+  void evictOldestStranger();
+
+  void serve(Guest& guest);
+  Status receive(Guest& guest);
+  Status advance(Guest& guest, std::span<const std::byte> bytes);
+  Status onHandshake(Guest& guest, std::span<const std::byte> bytes);
+  Status onFrame(Guest& guest, std::span<const std::byte> bytes);
+  void enter(Guest& guest, JoinMessage join);
+  void startAnswer(Guest& guest);
+  Status sendAnswer(Guest& guest);
+
+  void enforceDeadline(Guest& guest);
+  void lose(Guest& guest, const Status& why);
+  void logStranger(const Guest& guest, const Status& why);
+
+  void succeed();
+  void fail(const Status& why);
+  void decide(std::vector<std::byte> answer);
+  void stop();
+
+  Parts parts_;
+  Roster roster_;
+  std::vector<std::unique_ptr<Guest>> guests_;    ///< oldest first
+  std::vector<pollfd> events_;                    ///< of stopSignal, listener, guests_
+  Deadline acceptPause_ = Deadline::immediate();  ///< no new guests until then
+  LogQuota strangerQuota_;
+  std::vector<std::byte> answer_;  ///< what all guests are told; empty until that is decided
+  bool failed_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace rondo
