@@ -23,12 +23,12 @@ add_library(rondo_header_check OBJECT ${rondo_header_sources})
 target_link_libraries(rondo_header_check PRIVATE rondo_build_flags)
 target_compile_options(rondo_header_check PRIVATE -O0)   # nobody runs them
 
-if(EXISTS ${PROJECT_SOURCE_DIR}/include/rondo/rondo.h)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/header_check/rondo_c99.c
-    CONTENT "#include <rondo/rondo.h>\n#include \"rondo/rondo.h\"\nint rondoHeaderIsC99(void);\nint rondoHeaderIsC99(void) { return 0; }\n")
-  add_library(rondo_header_check_c99 OBJECT ${PROJECT_BINARY_DIR}/header_check/rondo_c99.c)
-  target_link_libraries(rondo_header_check_c99 PRIVATE rondo_build_flags)
-  target_compile_options(rondo_header_check_c99 PRIVATE -pedantic-errors -Wstrict-prototypes)
-  set_target_properties(rondo_header_check_c99 PROPERTIES
-    C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-endif()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/header_check/rondo_c99.c CONTENT
+[[#include <rondo/rondo.h>
+#include <rondo/rondo.h>
+]])
+add_library(rondo_header_check_c99 OBJECT ${PROJECT_BINARY_DIR}/header_check/rondo_c99.c)
+target_link_libraries(rondo_header_check_c99 PRIVATE rondo_build_flags)
+target_compile_options(rondo_header_check_c99 PRIVATE -pedantic-errors -Wstrict-prototypes)
+set_target_properties(rondo_header_check_c99 PROPERTIES
+  C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
