@@ -30,3 +30,15 @@ rondo_add_test(collective_field_values_test LABELS collective TIMEOUT 300
 rondo_add_test(collective_field_sizes_test LABELS collective TIMEOUT 600
   SOURCES field_sizes_test.cc
   LIBRARIES rondo_collective_harness)
+rondo_add_test(collective_failure_test LABELS collective TIMEOUT 300
+  SOURCES failure_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_determinism_test LABELS collective TIMEOUT 600
+  SOURCES determinism_test.cc
+  LIBRARIES rondo_collective_harness)
+rondo_add_test(collective_huge_test LABELS collective TIMEOUT 300
+  SOURCES huge_test.cc
+  ARGS --gtest_filter=HugeOnPaper.*
+  LIBRARIES rondo_collective_harness)
+rondo_add_command_test(collective_huge_memory_test LABELS collective slow TIMEOUT 600
+  COMMAND collective_huge_test --gtest_filter=HugeInMemory.*)

@@ -153,7 +153,7 @@ rondoResult_t PreparedCall::call(Rank& rank, rondoRedOp_t op) const {
 
 void PreparedCall::expectResults(const Communicators& communicators) {
   expected_.resize(ranks_.size());
-  if (spec_.count == 0) return;
+  if (spec_.count == 0 || !spec_.expectsResults) return;
   std::vector<Bytes> inputs;
   std::vector<Bytes> factors;
   for (const Rank& rank : ranks_) {

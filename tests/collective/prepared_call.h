@@ -27,6 +27,7 @@ struct CallSpec {
   std::size_t recvShift = 0;
   InputKind inputs = InputKind::kOrdinary;
   std::uint64_t seed = 1;
+  bool expectsResults = true;  ///< false: not to be verified; saves the reference's time
 
   PlanRequest request() const;
 
