@@ -79,9 +79,12 @@ void RendezvousService::run() {
 
 bool RendezvousService::finished() const {
   const bool decided = stopping_ || (!answer_.empty() && !failed_);
-  return decided && std::none_of(guests_.begin(), guests_.end(), [](const auto& guest) {
-           return guest->stage == Guest::kAnswering;
-         });
+  return decided && !anyoneIs(Guest::kAnswering);
+}
+
+bool RendezvousService::anyoneIs(int stage) const {
+  return std::any_of(guests_.begin(), guests_.end(),
+                     [stage](const auto& guest) { return guest->stage == stage; });
 }
 
 void RendezvousService::waitForEvents() {
@@ -281,7 +284,7 @@ void RendezvousService::decide(std::vector<std::byte> answer) {
 void RendezvousService::stop() {
   stopping_ = true;
   parts_.listener.reset();
-  if (answer_.empty()) {
+  if (anyoneIs(Guest::kWaiting)) {
     fail(
         Status::aborted("the process that made the unique id ended its rendezvous before all ranks "
                         "had joined"));

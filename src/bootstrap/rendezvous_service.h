@@ -47,6 +47,7 @@ class RendezvousService {
   struct Guest;
 
   bool finished() const;
+  bool anyoneIs(int stage) const;  ///< a Guest::Stage
 
   void waitForEvents();
   Deadline nextDeadline() const;
