@@ -1,0 +1,11 @@
+# How processes find and trust each other (src/net, src/bootstrap). Ranks are threads; loopback only.
+
+rondo_add_test(socket_test LABELS unit SOURCES socket_test.cc LIBRARIES rondo_static)
+rondo_add_test(interfaces_test LABELS unit SOURCES interfaces_test.cc LIBRARIES rondo_static)
+rondo_add_test(unique_id_test LABELS unit SOURCES unique_id_test.cc LIBRARIES rondo_static)
+rondo_add_test(handshake_test LABELS unit SOURCES handshake_test.cc LIBRARIES rondo_static)
+rondo_add_test(frame_test LABELS unit SOURCES frame_test.cc LIBRARIES rondo_static)
+rondo_add_test(rendezvous_test LABELS unit SOURCES rendezvous_test.cc LIBRARIES rondo_static)
+rondo_add_test(rendezvous_fault_test LABELS fault
+  SOURCES rendezvous_fault_test.cc
+  LIBRARIES rondo_static)
