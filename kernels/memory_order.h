@@ -1,6 +1,6 @@
 // Every operation whose memory order matters, named after its use. Nothing else in the library may
-// contain an atomic or a fence. Each function says what must be visible to whom, which wrong outcome
-// it prevents and which instruction it becomes; each has a litmus test in
+// contain an atomic or a fence. Each function says what must be visible to whom, which wrong
+// outcome it prevents and which instruction it becomes; each has a litmus test in
 // tests/unit/memory_order_test.cc.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 namespace rondo::host {
 
-/// Posts a counter: everything this thread wrote before (a slot's payload and entry, or reads that end
-/// a slot's use) is visible to, or done before, whoever sees the new value with observeCounter().
-/// Prevents: a full slot seen with stale bytes; a slot overwritten while it is still being read.
-/// x86-64: a plain store.
+/// Posts a counter: everything this thread wrote before (a slot's payload and entry, or reads that
+/// end a slot's use) is visible to, or done before, whoever sees the new value with
+/// observeCounter(). Prevents: a full slot seen with stale bytes; a slot overwritten while it is
+/// still being read. x86-64: a plain store.
 inline void postCounter(std::uint64_t& counter, std::uint64_t value) {
   std::atomic_ref(counter).store(value, std::memory_order_release);
 }
@@ -33,8 +33,23 @@ inline bool flagRaised(std::uint32_t& flag) {
   return std::atomic_ref(flag).load(std::memory_order_acquire) != 0;
 }
 
-/// One word of a record that its owner rewrites while others may read it (transports/call_record.h).
-/// The record's first word is its version: 0 while the others change.
+/// Claims a shared word for the one rank that changes it from `expected` to `claimed`; false if
+/// another rank was first. What the claimant then writes is published by postCounter() on the same
+/// word and read after observeCounter(). Prevents: two ranks that both think they make a shared
+/// thing. x86-64: lock cmpxchg.
+inline bool claimWord(std::uint64_t& word, std::uint64_t expected, std::uint64_t claimed) {
+  return std::atomic_ref(word).compare_exchange_strong(expected, claimed,
+                                                       std::memory_order_acq_rel);
+}
+
+/// Takes the next `amount` of a shared supply and returns where it starts. Orders nothing else.
+/// Prevents: two ranks that take the same range. x86-64: lock xadd.
+inline std::uint64_t takeFrom(std::uint64_t& supply, std::uint64_t amount) {
+  return std::atomic_ref(supply).fetch_add(amount, std::memory_order_relaxed);
+}
+
+/// One word of a record that its owner rewrites while others may read it
+/// (transports/call_record.h). The record's first word is its version: 0 while the others change.
 /// Prevents: a record read half old and half new taken for a whole one.
 class RecordWord {
  public:

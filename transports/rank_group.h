@@ -24,6 +24,9 @@ class RankGroup {
   /// The line of `rank`; only that rank may change it.
   virtual CallRecord& record(int rank) = 0;
 
+  /// True once the process of `rank` is known to be gone, however it ended.
+  virtual bool hasDied(int rank) const = 0;
+
   /// Ends the communicator for all ranks with `failure`. Only the first failure counts.
   virtual void fail(const Status& failure) = 0;
 

@@ -59,6 +59,41 @@ TEST(MemoryOrder, ReasonIsVisibleOnceTheFlagIs) {
   }
 }
 
+TEST(MemoryOrder, OneClaimantMakesWhatAllSee) {
+  constexpr std::uint64_t kMaking = 1;
+  for (std::uint64_t round = 2; round < 500; ++round) {
+    std::uint64_t word = 0;
+    std::uint64_t made = 0;  // plain memory, written by the claimant alone
+    std::array<std::uint64_t, 2> seen{};
+    const auto makeOrFind = [&](std::uint64_t& result) {
+      if (claimWord(word, 0, kMaking)) {
+        made = round;
+        postCounter(word, round);
+      }
+      until([&] { return observeCounter(word) > kMaking; });
+      result = made;
+    };
+    std::thread other([&] { makeOrFind(seen[1]); });
+    makeOrFind(seen[0]);
+    other.join();
+    ASSERT_EQ(seen[0], round);
+    ASSERT_EQ(seen[1], round);
+  }
+}
+
+TEST(MemoryOrder, SharesOfASupplyDoNotOverlap) {
+  std::uint64_t supply = 0;
+  std::array<std::uint64_t, 2> sums{};
+  const auto takeAll = [&](std::uint64_t& sum) {
+    for (std::uint64_t k = 0; k < kRounds; ++k) sum += takeFrom(supply, 1);
+  };
+  std::thread other([&] { takeAll(sums[1]); });
+  takeAll(sums[0]);
+  other.join();
+  // 0 + 1 + ... + (2 kRounds - 1): every number was given out once.
+  EXPECT_EQ(sums[0] + sums[1], kRounds * (2 * kRounds - 1));
+}
+
 TEST(MemoryOrder, RecordsAreReadWholeOrNotAtAll) {
   std::array<RecordWord, 3> record;  // version and two parts that always agree
   std::uint32_t done = 0;

@@ -29,6 +29,9 @@ class ThreadGroup final : public RankGroup {
 
   CallRecord& record(int rank) override { return records_[static_cast<std::size_t>(rank)]; }
 
+  /// Threads do not outlive their process, nor die before it.
+  bool hasDied(int /*rank*/) const override { return false; }
+
   void fail(const Status& failure) override;
 
   std::uint32_t& failedFlag() override { return failed_; }

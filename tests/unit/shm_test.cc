@@ -1,0 +1,145 @@
+// Shared memory within one process: what the arena promises, and how it gets from hand to hand.
+
+#include <array>
+#include <cstring>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "transports/shm/arena.h"
+#include "transports/shm/arena_exchange.h"
+#include "transports/shm/shm_group.h"
+
+namespace rondo::shm {
+namespace {
+
+using std::chrono::milliseconds;
+
+SecretKey keyOf(int byte) {
+  std::array<std::byte, SecretKey::kBytes> bytes;
+  bytes.fill(static_cast<std::byte>(byte));
+  return SecretKey(bytes);
+}
+
+TEST(Arena, CannotBeShrunkUnderAReader) {
+  Result<Arena> arena = Arena::create(1 << 20);
+  ASSERT_TRUE(arena.ok());
+  EXPECT_NE(::ftruncate(arena->file().get(), 4096), 0);
+  EXPECT_NE(::ftruncate(arena->file().get(), 1 << 21), 0);
+}
+
+TEST(Arena, ReservesOnlyWhatItHas) {
+  Result<Arena> arena = Arena::create(1 << 20);
+  ASSERT_TRUE(arena.ok());
+  EXPECT_TRUE(arena->reserve(4096, 8192).ok());
+  const Status beyond = arena->reserve(1 << 20, 4096);
+  EXPECT_EQ(beyond.code(), StatusCode::kOutOfMemory);
+  EXPECT_NE(beyond.message().find("4096"), std::string_view::npos);
+}
+
+TEST(Arena, RefusesFilesThatCouldShrink) {
+  FileDescriptor plain(::memfd_create("plain", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(plain.get(), 1 << 20), 0);
+  EXPECT_EQ(Arena::map(std::move(plain)).status().code(), StatusCode::kSystemError);
+}
+
+TEST(ArenaExchange, PassesTheSameMemoryAndDropsStrangers) {
+  const Result<ArenaListener> listener = ArenaListener::create();
+  ASSERT_TRUE(listener.ok());
+  const Result<Arena> arena = Arena::create(1 << 20);
+  ASSERT_TRUE(arena.ok());
+  std::thread server([&] {
+    EXPECT_TRUE(
+        listener->handOut(*arena, 1, 2, keyOf(1), Deadline::within(milliseconds{20000})).ok());
+  });
+  const Result<Arena> stranger =
+      takeArena(listener->address(), 1, 2, keyOf(2), Deadline::within(milliseconds{10000}));
+  EXPECT_FALSE(stranger.ok());
+  const Result<Arena> taken =
+      takeArena(listener->address(), 1, 2, keyOf(1), Deadline::within(milliseconds{10000}));
+  server.join();
+  ASSERT_TRUE(taken.ok()) << taken.status().message();
+  std::memcpy(arena->data() + 5000, "rondo", 6);
+  EXPECT_STREQ(reinterpret_cast<const char*>(taken->data() + 5000), "rondo");
+}
+
+TEST(ArenaExchange, SaysHowManyDidNotCome) {
+  const Result<ArenaListener> listener = ArenaListener::create();
+  const Result<Arena> arena = Arena::create(4096);
+  const Status status =
+      listener->handOut(*arena, 3, 4, keyOf(1), Deadline::within(milliseconds{50}));
+  EXPECT_EQ(status.code(), StatusCode::kTimeout);
+  EXPECT_NE(status.message().find("3 of 3"), std::string_view::npos) << status.message();
+}
+
+/// Two views of one arena, as two processes have them.
+class ShmGroupTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<Arena> arena = ShmGroup::makeArena(2, 4096, 4);
+    ASSERT_TRUE(arena.ok()) << arena.status().message();
+    Result<Arena> other = Arena::map(FileDescriptor(::dup(arena->file().get())));
+    ASSERT_TRUE(other.ok());
+    const std::array<pid_t, 2> processes = {::getpid(), ::getpid()};
+    groups_[0] = *ShmGroup::join(*std::move(arena), processes);
+    groups_[1] = *ShmGroup::join(*std::move(other), processes);
+  }
+
+  std::array<std::unique_ptr<ShmGroup>, 2> groups_;
+};
+
+TEST_F(ShmGroupTest, BothEndsOfAConnectionMeet) {
+  const Result<ConnectionMemory> sending = groups_[0]->connection(0, 1, 3);
+  const Result<ConnectionMemory> receiving = groups_[1]->connection(0, 1, 3);
+  ASSERT_TRUE(sending.ok() && receiving.ok());
+  EXPECT_NE(sending->slots, receiving->slots);  // mapped at two places
+  SendEnd send(*sending, 1);
+  RecvEnd recv(*receiving, 0);
+  for (int k = 0; k < 10; ++k) {
+    ASSERT_TRUE(send.slotFree());
+    std::memset(send.slot(), k, 4096);
+    send.post({4096, 77});
+    ASSERT_TRUE(recv.slotFull());
+    EXPECT_EQ(recv.slot()[4095], static_cast<std::byte>(k));
+    EXPECT_EQ(recv.entry().call, 77U);
+    recv.release();
+  }
+}
+
+TEST_F(ShmGroupTest, AFailureReachesTheOthersWithItsText) {
+  EXPECT_TRUE(groups_[1]->failure().ok());
+  groups_[0]->fail(Status::peerLost("rank 7 is gone"));
+  groups_[1]->fail(Status::timeout("too late"));
+  EXPECT_TRUE(host::flagRaised(groups_[1]->failedFlag()));
+  EXPECT_EQ(groups_[1]->failure().code(), StatusCode::kPeerLost);
+  EXPECT_EQ(groups_[1]->failure().message(), "rank 7 is gone");
+}
+
+TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
+  Status last;
+  for (int channel = 0; channel < kMaxChannels && last.ok(); ++channel) {
+    last = groups_[0]->connection(0, 1, channel).status();
+  }
+  EXPECT_TRUE(last.ok());  // 32 connections of 20 KiB fit into its 128 MiB
+  Result<Arena> tight = ShmGroup::makeArena(1, std::size_t{4} << 20, 4);
+  ASSERT_TRUE(tight.ok());
+  const std::array<pid_t, 1> self = {::getpid()};
+  const auto group = *ShmGroup::join(*std::move(tight), self);
+  int made = 0;
+  while (made < kMaxChannels && group->connection(0, 0, made).ok())
+    ++made;
+  EXPECT_LT(made, kMaxChannels);
+  EXPECT_EQ(group->connection(0, 0, made).status().code(), StatusCode::kOutOfMemory);
+}
+
+TEST_F(ShmGroupTest, RefusesAnArenaOfAnotherNumberOfRanks) {
+  Result<Arena> arena = ShmGroup::makeArena(3, 4096, 4);
+  const std::array<pid_t, 2> processes = {::getpid(), ::getpid()};
+  EXPECT_EQ(ShmGroup::join(*std::move(arena), processes).status().code(), StatusCode::kSystemError);
+}
+
+}  // namespace
+}  // namespace rondo::shm

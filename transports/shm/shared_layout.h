@@ -1,0 +1,86 @@
+// What lies where in the arena that the ranks of one host share. Plain data, written in place by
+// several processes; every word that more than one of them writes goes through
+// kernels/memory_order.h.
+//
+//     0         ArenaHeader
+//     ...       CallRecord    of each rank
+//     ...       directory     one word per (from, to, channel): where that connection lies
+//     ...       connections   handed out in the order in which they are first needed:
+//                             ConnectionControl, then the slots on the next page
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "transports/call_record.h"
+#include "transports/connection.h"
+
+namespace rondo::shm {
+
+inline constexpr std::size_t kPageBytes = 4096;
+
+/// Lanes per operation, as the settings allow (src/config.h).
+inline constexpr int kMaxChannels = 32;
+
+inline constexpr std::uint64_t kArenaMagic = 0x616e6572616f646eULL;  // "ndoarena"
+inline constexpr std::uint32_t kArenaVersion = 1;
+
+/// The failure that ended the communicator. `claim` decides whose it is; `flag` is raised once the
+/// rest is written.
+struct SharedFailure {
+  alignas(64) std::uint32_t flag = 0;
+  alignas(64) std::uint64_t claim = 0;
+  std::int32_t code = 0;
+  std::array<char, 1012> text{};  ///< ends with a zero
+};
+
+struct ArenaHeader {
+  std::uint64_t magic = kArenaMagic;
+  std::uint32_t version = kArenaVersion;
+  std::uint32_t ranks = 0;
+  std::uint64_t slotBytes = 0;
+  std::uint64_t slotCount = 0;
+  alignas(64) std::uint64_t nextFree = 0;  ///< offset of memory not yet handed out
+  SharedFailure failure;
+};
+
+static_assert(std::is_trivially_copyable_v<ArenaHeader>);
+static_assert(sizeof(ArenaHeader) % 64 == 0);
+
+/// Directory words below this are states; all others are offsets.
+inline constexpr std::uint64_t kNotMade = 0;
+inline constexpr std::uint64_t kBeingMade = 1;
+inline constexpr std::uint64_t kNoMemory = 2;
+
+constexpr std::size_t wholePages(std::size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+/// Offsets of the parts for a number of ranks.
+struct ArenaLayout {
+  std::size_t ranks = 1;
+
+  constexpr std::size_t records() const { return sizeof(ArenaHeader); }
+
+  constexpr std::size_t directory() const { return records() + ranks * sizeof(CallRecord); }
+
+  constexpr std::size_t connections() const {
+    return wholePages(directory() + ranks * ranks * kMaxChannels * sizeof(std::uint64_t));
+  }
+
+  /// Offset of the directory word of a connection.
+  constexpr std::size_t directoryWord(int from, int to, int channel) const {
+    const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
+    return directory() +
+           (pair * kMaxChannels + static_cast<std::size_t>(channel)) * sizeof(std::uint64_t);
+  }
+};
+
+/// Bytes of one connection.
+constexpr std::size_t connectionBytes(std::size_t slotBytes, std::size_t slotCount) {
+  return wholePages(sizeof(ConnectionControl)) + wholePages(slotBytes * slotCount);
+}
+
+}  // namespace rondo::shm

@@ -1,0 +1,139 @@
+#include "transports/shm/shm_group.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kernels/memory_order.h"
+
+namespace rondo::shm {
+
+namespace {
+
+/// Address space per rank for its connections; only what is used is reserved. Enough for all other
+/// ranks of a host of 128 on one channel with default slots.
+constexpr std::size_t kConnectionSpacePerRank = std::size_t{64} << 20;
+
+/// How long a peer may take to reserve one connection's memory (256 KiB take 1 to 2 ms on a virtual
+/// machine that zeroes page by page).
+constexpr std::chrono::seconds kMakingTimeout{30};
+
+FileDescriptor watchProcess(pid_t process) {
+  return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+}
+
+}  // namespace
+
+Result<Arena> ShmGroup::makeArena(int ranks, std::size_t slotBytes, std::uint32_t slotCount) {
+  const ArenaLayout layout{static_cast<std::size_t>(ranks)};
+  const std::size_t space =
+      std::max(kConnectionSpacePerRank, 4 * connectionBytes(slotBytes, slotCount));
+  Result<Arena> arena = Arena::create(layout.connections() + layout.ranks * space);
+  if (!arena.ok()) return arena;
+  RONDO_RETURN_IF_ERROR(arena->reserve(0, layout.connections()));
+  auto* header = new (arena->data()) ArenaHeader;
+  header->ranks = static_cast<std::uint32_t>(ranks);
+  header->slotBytes = slotBytes;
+  header->slotCount = slotCount;
+  header->nextFree = layout.connections();
+  for (std::size_t rank = 0; rank < layout.ranks; ++rank) {
+    new (arena->data() + layout.records() + rank * sizeof(CallRecord)) CallRecord;
+  }
+  return arena;
+}
+
+Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena, std::span<const pid_t> processes) {
+  const auto* header = reinterpret_cast<const ArenaHeader*>(arena.data());
+  const bool readable = arena.bytes() >= ArenaLayout{processes.size()}.connections();
+  if (!readable || header->magic != kArenaMagic || header->version != kArenaVersion ||
+      header->ranks != processes.size()) {
+    return Status::systemError(
+        "shared memory: the arena was not made for {} ranks by this version of the library; all "
+        "ranks must use the same one",
+        processes.size());
+  }
+  std::vector<FileDescriptor> watched;
+  for (const pid_t process : processes)
+    watched.push_back(watchProcess(process));
+  return std::unique_ptr<ShmGroup>(new ShmGroup(std::move(arena), std::move(watched)));
+}
+
+ShmGroup::ShmGroup(Arena arena, std::vector<FileDescriptor> processes)
+    : arena_(std::move(arena)), processes_(std::move(processes)) {}
+
+CallRecord& ShmGroup::record(int rank) {
+  return *at<CallRecord>(layout().records() + static_cast<std::size_t>(rank) * sizeof(CallRecord));
+}
+
+bool ShmGroup::hasDied(int rank) const {
+  const FileDescriptor& process = processes_[static_cast<std::size_t>(rank)];
+  if (!process.valid()) return false;
+  pollfd watched{process.get(), POLLIN, 0};
+  return ::poll(&watched, 1, 0) == 1;
+}
+
+Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
+  std::uint64_t& word = *at<std::uint64_t>(layout().directoryWord(from, to, channel));
+  if (host::claimWord(word, kNotMade, kBeingMade)) {
+    RONDO_RETURN_IF_ERROR(makeConnection(word));
+  } else {
+    RONDO_RETURN_IF_ERROR(awaitConnection(word));
+  }
+  const std::uint64_t offset = host::observeCounter(word);
+  return ConnectionMemory{
+      at<ConnectionControl>(offset), arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
+      static_cast<std::size_t>(header().slotBytes), static_cast<std::uint32_t>(header().slotCount)};
+}
+
+Status ShmGroup::makeConnection(std::uint64_t& word) {
+  const std::size_t bytes = connectionBytes(static_cast<std::size_t>(header().slotBytes),
+                                            static_cast<std::size_t>(header().slotCount));
+  const std::uint64_t offset = host::takeFrom(header().nextFree, bytes);
+  Status reserved = offset + bytes > arena_.bytes()
+                        ? Status::outOfMemory(
+                              "shared memory: the arena of {} bytes is full; make slots fewer or "
+                              "smaller (RONDO_SLOTS_PER_CONNECTION, RONDO_CHUNK_BYTES)",
+                              arena_.bytes())
+                        : arena_.reserve(offset, bytes);
+  host::postCounter(word, reserved.ok() ? offset : kNoMemory);
+  return reserved;
+}
+
+Status ShmGroup::awaitConnection(std::uint64_t& word) const {
+  const auto deadline = std::chrono::steady_clock::now() + kMakingTimeout;
+  while (host::observeCounter(word) == kBeingMade) {
+    if (host::flagRaised(header().failure.flag)) return failure();
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Status::timeout("shared memory: a peer has been making a connection for {} s",
+                             kMakingTimeout.count());
+    }
+    std::this_thread::yield();
+  }
+  if (host::observeCounter(word) != kNoMemory) return {};
+  return Status::outOfMemory("shared memory: the peer could not reserve the connection's slots");
+}
+
+void ShmGroup::fail(const Status& failure) {
+  SharedFailure& shared = header().failure;
+  if (failure.ok() || !host::claimWord(shared.claim, 0, 1)) return;
+  const std::string_view text = failure.message().substr(0, shared.text.size() - 1);
+  shared.code = static_cast<std::int32_t>(failure.code());
+  std::copy(text.begin(), text.end(), shared.text.begin());
+  host::raiseFlag(shared.flag);
+}
+
+Status ShmGroup::failure() const {
+  SharedFailure& shared = header().failure;
+  if (!host::flagRaised(shared.flag)) return {};
+  return {static_cast<StatusCode>(shared.code), std::string(shared.text.data())};
+}
+
+}  // namespace rondo::shm
