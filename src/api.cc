@@ -1,6 +1,7 @@
 // The C functions of rondo.h: find the communicator, check, call, and turn a Status into a
 // rondoResult_t and the text of rondoGetLastError. No exception leaves this file.
 
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -14,6 +15,8 @@
 #include "src/config.h"
 #include "src/last_error.h"
 #include "src/log.h"
+#include "src/process_ranks.h"
+#include "src/rendezvous_keeper.h"
 #include "src/status.h"
 
 namespace rondo {
@@ -122,17 +125,57 @@ rondoResult_t runCollective(const char* function,
   });
 }
 
-Status initAll(rondoComm_t* comms, int ranks, const rondoConfig_t* requested) {
-  RONDO_RETURN_IF_ERROR(checkOutput("comms", comms));
-  if (ranks < 1) return Status::invalidArgument("ranks is {}; pass 1 or more", ranks);
-  const Result<Config> config = loadConfig(requested, processEnvironment());
-  RONDO_RETURN_IF_ERROR(config.status());
+/// The settings that `requested` and the environment give, put into effect for the log.
+Result<Config> prepareConfig(const rondoConfig_t* requested) {
+  Result<Config> config = loadConfig(requested, processEnvironment());
+  if (!config.ok()) return config;
   RONDO_RETURN_IF_ERROR(configureLog(config->log));
   RONDO_LOG(kInfo, kApi, "rondo {}.{}.{}", RONDO_MAJOR, RONDO_MINOR, RONDO_PATCH);
   logConfig(*config);
+  return config;
+}
+
+Status initAll(rondoComm_t* comms, int ranks, const rondoConfig_t* requested) {
+  RONDO_RETURN_IF_ERROR(checkOutput("comms", comms));
+  if (ranks < 1) return Status::invalidArgument("ranks is {}; pass 1 or more", ranks);
+  const Result<Config> config = prepareConfig(requested);
+  RONDO_RETURN_IF_ERROR(config.status());
   auto communicators = Communicator::createThreads(ranks, *config);
   RONDO_RETURN_IF_ERROR(communicators.status());
   return registerCommunicators(*std::move(communicators), comms);
+}
+
+Status getUniqueId(rondoUniqueId_t* id) {
+  RONDO_RETURN_IF_ERROR(checkOutput("id", id));
+  const Result<Config> config = prepareConfig(nullptr);
+  RONDO_RETURN_IF_ERROR(config.status());
+  const Result<UniqueId> made = serveRendezvous(rendezvousSettings(*config));
+  RONDO_RETURN_IF_ERROR(made.status());
+  static_assert(sizeof id->bytes == sizeof made->bytes);
+  std::memcpy(id->bytes, made->bytes.data(), sizeof id->bytes);
+  return {};
+}
+
+Status initRank(rondoComm_t* comm,
+                int ranks,
+                const rondoUniqueId_t& id,
+                int rank,
+                const rondoConfig_t* requested) {
+  RONDO_RETURN_IF_ERROR(checkOutput("comm", comm));
+  if (ranks < 1) return Status::invalidArgument("ranks is {}; pass 1 or more", ranks);
+  if (rank < 0 || rank >= ranks) {
+    return Status::invalidArgument("rank is {}; pass 0 to {}, ranks being {}", rank, ranks - 1,
+                                   ranks);
+  }
+  const Result<Config> config = prepareConfig(requested);
+  RONDO_RETURN_IF_ERROR(config.status());
+  UniqueId meeting;
+  std::memcpy(meeting.bytes.data(), id.bytes, sizeof id.bytes);
+  auto communicator = Communicator::createRank(meeting, rank, ranks, *config);
+  RONDO_RETURN_IF_ERROR(communicator.status());
+  std::vector<std::unique_ptr<Communicator>> one;
+  one.push_back(*std::move(communicator));
+  return registerCommunicators(std::move(one), comm);
 }
 
 Status createPreMulSum(Communicator& communicator,
@@ -182,6 +225,16 @@ const char* rondoGetLastError(rondoComm_t comm) {
 
 rondoResult_t rondoCommInitAll(rondoComm_t* comms, int ranks, const rondoConfig_t* config) {
   return rondo::guarded(__func__, nullptr, [&] { return rondo::initAll(comms, ranks, config); });
+}
+
+rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id) {
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::getUniqueId(id); });
+}
+
+rondoResult_t rondoCommInitRank(
+    rondoComm_t* comm, int ranks, rondoUniqueId_t id, int rank, const rondoConfig_t* config) {
+  return rondo::guarded(__func__, nullptr,
+                        [&] { return rondo::initRank(comm, ranks, id, rank, config); });
 }
 
 rondoResult_t rondoCommDestroy(rondoComm_t comm) {

@@ -8,8 +8,9 @@
 
 namespace rondo {
 
-/// `count` means what the C API says for the collective: elements of the whole vector for all-reduce,
-/// broadcast and reduce; of one rank's block for reduce-scatter and all-gather; 0 for the barrier.
+/// `count` means what the C API says for the collective: elements of the whole vector for
+/// all-reduce, broadcast and reduce; of one rank's block for reduce-scatter and all-gather; 0 for
+/// the barrier.
 struct CollectiveCall {
   Collective collective = Collective::kBarrier;
   const void* send = nullptr;

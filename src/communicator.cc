@@ -1,9 +1,11 @@
 #include "src/communicator.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "src/log.h"
+#include "src/process_ranks.h"
 #include "src/processors.h"
 #include "src/stall.h"
 #include "transports/inproc/thread_group.h"
@@ -11,11 +13,6 @@
 namespace rondo {
 
 namespace {
-
-/// Bytes of a slot unless configured: large enough that a step's fixed cost does not show, small
-/// enough that four of them stay in a 512 KiB second-level cache.
-constexpr std::size_t kDefaultSlotBytes = 65536;
-constexpr int kDefaultSlots = 4;
 
 PlanSettings planSettings(const Config& config) {
   return {config.reproducible, config.channels, config.algorithms};
@@ -55,12 +52,7 @@ CallSignature signatureOf(const PreparedOperation& operation, std::uint64_t sequ
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
     int ranks, const Config& config) {
   if (ranks < 1) return Status::invalidArgument("ranks is {}: must be at least 1", ranks);
-  PlanFacts facts;
-  facts.ranks = ranks;
-  facts.cpus = usableProcessors();
-  facts.slotBytes = config.chunkBytes > 0 ? config.chunkBytes : kDefaultSlotBytes;
-  facts.slotCount = static_cast<std::uint32_t>(
-      config.slotsPerConnection > 0 ? config.slotsPerConnection : kDefaultSlots);
+  const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
   auto group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -71,6 +63,20 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
             "created ranks {} as threads cpus {} slots {} of bytes {}", ranks, facts.cpus,
             facts.slotCount, facts.slotBytes);
   return communicators;
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::createRank(const UniqueId& id,
+                                                               int rank,
+                                                               int ranks,
+                                                               const Config& config) {
+  const PlanFacts own = planFacts(ranks, usableProcessors(), config);
+  Result<JoinedRanks> joined = joinProcessRanks(id, rank, own, config);
+  if (!joined.ok()) return std::move(joined).status();
+  RONDO_LOG(kInfo, kCommunicator, (LogContext{rank, config.name}),
+            "joined ranks {} as processes over shm cpus {} slots {} of bytes {}", ranks,
+            joined->facts.cpus, joined->facts.slotCount, joined->facts.slotBytes);
+  return std::unique_ptr<Communicator>(
+      new Communicator(rank, std::move(joined->group), config, joined->facts));
 }
 
 Communicator::Communicator(int rank,
@@ -98,12 +104,17 @@ Status Communicator::failAll(const Status& failure) {
   return group_->failure();
 }
 
-Status Communicator::run(const CollectiveCall& call) {
+Status Communicator::run(const CollectiveCall& call) try {
   const std::scoped_lock lock(turn_);
   if (host::flagRaised(group_->failedFlag())) return group_->failure();
   Result<PreparedOperation*> operation = prepare(call);
   if (!operation.ok()) return std::move(operation).status();
   return execute(**operation, call);
+
+} catch (const std::bad_alloc&) {  // while planning: nothing else allocates
+
+  return failAll(Status::outOfMemory("rank {}: no memory for planning {}", rank_,
+                                     collectiveName(call.collective)));
 }
 
 Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
@@ -165,7 +176,10 @@ Status Communicator::checkPeer(PreparedOperation& operation, const host::Work& w
   const CallRecord& record = group_->record(peer);
   Status judged = judgePeer(rank_, current_, peer, record);
   if (!judged.ok()) return failAll(judged);
-  if (record.finished() < current_.sequence) return {};
+  if (record.finished() < current_.sequence) {
+    if (!group_->hasDied(peer)) return {};
+    return failAll(diedBefore(rank_, current_, peer));
+  }
   // Whatever the peer did in this call is visible by now, so what is missing will never come.
   const bool stillBlocked = std::ranges::any_of(
       operation.lanes, [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/host/executor.h"
+#include "src/bootstrap/unique_id.h"
 #include "src/collective_call.h"
 #include "src/config.h"
 #include "src/connection_ends.h"
@@ -26,6 +27,13 @@ class Communicator {
   /// @errors InvalidArgument
   static Result<std::vector<std::unique_ptr<Communicator>>> createThreads(int ranks,
                                                                           const Config& config);
+
+  /// The communicator of one rank whose peers are other processes. Returns once all have joined.
+  /// @errors those of joinProcessRanks()
+  static Result<std::unique_ptr<Communicator>> createRank(const UniqueId& id,
+                                                          int rank,
+                                                          int ranks,
+                                                          const Config& config);
 
   /// Tells the other ranks that this one has left.
   ~Communicator();

@@ -142,6 +142,8 @@ constexpr Setting kSettings[] = {
      "1800000", kMillisAccepted, storeNumber<&Config::operationTimeout, 1, kMaxMillis>},
     {"RONDO_WARNING_MS", "warningMs", &rondoConfig_t::warningMs, "30000", kMillisAccepted,
      storeNumber<&Config::warningAfter, 1, kMaxMillis>},
+    {"RONDO_INIT_TIMEOUT_MS", "initTimeoutMs", &rondoConfig_t::initTimeoutMs, "300000",
+     kMillisAccepted, storeNumber<&Config::initTimeout, 1, kMaxMillis>},
     {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
      "error, warn, info, debug or trace", storeLogLevel},
     {"RONDO_LOG_FILE", "", std::monostate{}, "",

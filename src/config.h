@@ -44,6 +44,7 @@ struct Config {
   int slotsPerConnection = 0;  ///< 2 to 64; 0: the planner's choice
   std::chrono::milliseconds operationTimeout = std::chrono::minutes{30};
   std::chrono::milliseconds warningAfter = std::chrono::seconds{30};
+  std::chrono::milliseconds initTimeout = std::chrono::minutes{5};
   LogSettings log;
 
   /// How it came about; for logConfig().

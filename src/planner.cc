@@ -11,6 +11,11 @@ namespace {
 
 constexpr std::size_t kCacheLineBytes = 64;
 
+/// Bytes of a slot unless configured: large enough that a step's fixed cost does not show, small
+/// enough that four of them stay in a 512 KiB second-level cache.
+constexpr std::size_t kDefaultSlotBytes = 65536;
+constexpr std::uint32_t kDefaultSlots = 4;
+
 /// Pieces that a channel's share is cut into, if they stay above kMinPieceBytes: enough to keep the
 /// stages of a pipeline busy, few enough that the cost of a step does not show.
 constexpr std::size_t kPipelinePieces = 8;
@@ -131,6 +136,17 @@ Status noCandidate(const std::vector<Candidate>& candidates,
 std::uint64_t Plan::geometryHash() const {
   return static_cast<std::uint64_t>(algorithm) | static_cast<std::uint64_t>(channels) << 8 |
          static_cast<std::uint64_t>(chunkElems) << 24;
+}
+
+PlanFacts planFacts(int ranks, int cpus, const Config& config) {
+  PlanFacts facts;
+  facts.ranks = ranks;
+  facts.cpus = cpus;
+  facts.slotBytes = config.chunkBytes > 0 ? config.chunkBytes : kDefaultSlotBytes;
+  facts.slotCount = config.slotsPerConnection > 0
+                        ? static_cast<std::uint32_t>(config.slotsPerConnection)
+                        : kDefaultSlots;
+  return facts;
 }
 
 std::vector<Candidate> planCandidates(const PlanRequest& request,

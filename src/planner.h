@@ -11,6 +11,7 @@
 
 #include "collectives/any_schedule.h"
 #include "kernels/data_type.h"
+#include "src/config.h"
 #include "src/status.h"
 
 namespace rondo {
@@ -33,6 +34,9 @@ struct PlanFacts {
   std::size_t slotBytes = 0;    ///< bytes of each connection's slots
   std::uint32_t slotCount = 0;  ///< slots per connection
 };
+
+/// The facts that follow from the settings: slot size and number as configured, or the defaults.
+PlanFacts planFacts(int ranks, int cpus, const Config& config);
 
 /// What the user asked for.
 struct PlanSettings {

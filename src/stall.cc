@@ -49,6 +49,13 @@ Status finishedWithout(int rank, const CallSignature& own, int peer, const CallR
       theirs.has_value() ? describeCall(*theirs) : "something else");
 }
 
+Status diedBefore(int rank, const CallSignature& own, int peer) {
+  return Status::peerLost(
+      "rank {}: {} needs rank {}, whose process has ended; its own output may say why, and the "
+      "system log if it was killed for lack of memory",
+      rank, describeCall(own), peer);
+}
+
 std::string describePeer(const CallSignature& own,
                          const host::Blocked& blocked,
                          const CallRecord& record) {

@@ -25,6 +25,9 @@ Status mismatchWith(int rank, const CallSignature& own, int peer, const CallReco
 /// that this rank waits for.
 Status finishedWithout(int rank, const CallSignature& own, int peer, const CallRecord& record);
 
+/// The error for a peer whose process is gone.
+Status diedBefore(int rank, const CallSignature& own, int peer);
+
 /// "rank 3, which has not called yet (its last call: all_gather #41 float count 8)".
 std::string describePeer(const CallSignature& own,
                          const host::Blocked& blocked,

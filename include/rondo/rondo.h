@@ -20,7 +20,7 @@
 //   Overlap     send and recv are the same in the sense of "in place", or share no byte.
 //   NULL        besides the table: every pointer, where count is 0. A buffer that a rank may leave
 //               NULL is not looked at on that rank.
-//   Zero count  legal. Nothing is read or written, but the ranks still meet: all must call.
+//   Zero count  legal. Nothing is read or written and nobody waits, but all ranks must call.
 //   Alignment   buffers are aligned to their element; 64 bytes are best.
 //   Limit       count x ranks x bytes per element is at most PTRDIFF_MAX.
 //   Agreement   call, count, type, op and root are the same on all ranks (premulsum: the factor
@@ -170,13 +170,17 @@ typedef struct rondoConfig {
   /// Milliseconds until such a wait is logged as a warning; 0: never.
   /// Default: 30000 (30 seconds). RONDO_WARNING_MS.
   int64_t warningMs;
+  /// Milliseconds that rondoCommInitRank waits for the other ranks; 0: for ever.
+  /// Default: 300000 (5 minutes). RONDO_INIT_TIMEOUT_MS.
+  int64_t initTimeoutMs;
 } rondoConfig_t;
 
 /// A configuration with nothing set.
 #define RONDO_CONFIG_INITIALIZER                                                                 \
   {                                                                                              \
     sizeof(rondoConfig_t), RONDO_CONFIG_MAGIC, RONDO_VERSION, NULL, NULL, NULL, RONDO_UNDEFINED, \
-        RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED      \
+        RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED,     \
+        RONDO_UNDEFINED                                                                          \
   }
 
 /// Tells the version of the library that runs.
@@ -209,6 +213,34 @@ RONDO_EXPORT const char* rondoGetLastError(rondoComm_t comm);
 RONDO_EXPORT rondoResult_t rondoCommInitAll(rondoComm_t* comms,
                                             int ranks,
                                             const rondoConfig_t* config);
+
+/// What the ranks of one communicator need to find and trust each other. Holds a secret: pass it on
+/// as you would a password.
+typedef struct rondoUniqueId {
+  char bytes[128];  ///< opaque; may contain zeros
+} rondoUniqueId_t;
+
+/// Makes the id of a communicator to be. One process calls it, hands the id to all ranks by its own
+/// means (a file, MPI, a socket), and must live until they have joined.
+/// @param id receives the id. Written only on success.
+/// @threads  any.
+/// @errors   InvalidArgument, NotSupported (libsodium is not installed), SystemError (no port).
+RONDO_EXPORT rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id);
+
+/// Makes the communicator of one rank, whose peers are other processes (or threads) of this host
+/// that call with the same id. Collective: returns once all have called.
+/// @param comm   receives the handle. Written only on success.
+/// @param ranks  1 or more; the same on all ranks.
+/// @param id     from rondoGetUniqueId; good for one communicator.
+/// @param rank   0 to ranks - 1; each once.
+/// @param config NULL: everything from the environment and the defaults.
+/// @threads  any.
+/// @errors   InvalidArgument, Timeout (names the missing ranks), Mismatch (settings, ranks or
+/// versions
+///   differ), NotSupported (ranks on several hosts; libsodium is not installed), PeerLost,
+///   OutOfMemory, SystemError.
+RONDO_EXPORT rondoResult_t rondoCommInitRank(
+    rondoComm_t* comm, int ranks, rondoUniqueId_t id, int rank, const rondoConfig_t* config);
 
 /// Ends this rank's use of a communicator and frees what it holds. Not collective: other ranks may
 /// destroy theirs earlier or later, but an operation that still needs this rank will fail there.

@@ -152,6 +152,23 @@ class Communicator {
     return std::vector<Communicator>(handles.begin(), handles.end());
   }
 
+  /// Rank `rank` of `ranks` that are processes; returns once all have called with the same id.
+  static Communicator create(int ranks,
+                             const rondoUniqueId_t& id,
+                             int rank,
+                             const rondoConfig_t& config = rondoConfig_t RONDO_CONFIG_INITIALIZER) {
+    rondoComm_t handle = nullptr;
+    throwIfFailed(rondoCommInitRank(&handle, ranks, id, rank, &config));
+    return Communicator(handle);
+  }
+
+  /// The id of a communicator to be; see rondoGetUniqueId.
+  static rondoUniqueId_t makeUniqueId() {
+    rondoUniqueId_t id;
+    throwIfFailed(rondoGetUniqueId(&id));
+    return id;
+  }
+
   /// Takes ownership of a handle.
   explicit Communicator(rondoComm_t handle) noexcept : handle_(handle) {}
 

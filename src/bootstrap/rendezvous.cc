@@ -8,6 +8,7 @@
 
 #include <sys/eventfd.h>
 
+#include "kernels/memory_order.h"
 #include "src/bootstrap/message_authentication.h"
 #include "src/bootstrap/rendezvous_service.h"
 #include "src/log.h"
@@ -84,10 +85,15 @@ Result<FileDescriptor> makeStopSignal() {
   return Status::systemError("cannot make an eventfd: {}", errnoText(error));
 }
 
-Result<std::thread> startThread(std::unique_ptr<RendezvousService> service) {
+/// @param ended raised by the thread as the last thing it does; must outlive it.
+Result<std::thread> startThread(std::unique_ptr<RendezvousService> service, std::uint32_t& ended) {
   const SignalsBlocked blocked;
   try {
-    return std::thread([service = std::move(service)] { service->run(); });
+    return std::thread([service = std::move(service), &ended]() mutable {
+      service->run();
+      service.reset();
+      host::raiseFlag(ended);
+    });
   } catch (const std::system_error& failure) {
     return Status::systemError("cannot start the thread of a rendezvous: {}", failure.what());
   }
@@ -115,11 +121,13 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::start(const RendezvousSettings& 
   RONDO_RETURN_IF_ERROR(stopSignal.status());
 
   std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(*id, *std::move(stopSignal)));
-  Result<std::thread> thread = startThread(std::make_unique<RendezvousService>(
-      RendezvousService::Parts{.listener = *std::move(listener),
-                               .stopSignal = rendezvous->stopSignal_.get(),
-                               .key = content->secret,
-                               .authenticator = *authenticator}));
+  Result<std::thread> thread =
+      startThread(std::make_unique<RendezvousService>(
+                      RendezvousService::Parts{.listener = *std::move(listener),
+                                               .stopSignal = rendezvous->stopSignal_.get(),
+                                               .key = content->secret,
+                                               .authenticator = *authenticator}),
+                  rendezvous->ended_);
   RONDO_RETURN_IF_ERROR(thread.status());
   rendezvous->thread_ = *std::move(thread);
   RONDO_LOG(kInfo, kCommunicator, "rendezvous listens at {}", listening->text());

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "kernels/memory_order.h"
 #include "src/bootstrap/unique_id.h"
 #include "src/net/file_descriptor.h"
 #include "src/status.h"
@@ -57,6 +59,9 @@ class Rendezvous {
   /// that still wait for others get an error.
   ~Rendezvous();
 
+  /// Whether the service is over: all ranks have everything, or it failed.
+  bool ended() const { return host::flagRaised(ended_); }
+
   /// For all ranks. Valid as long as this object.
   const UniqueId& id() const { return id_; }
 
@@ -65,6 +70,7 @@ class Rendezvous {
 
   UniqueId id_;
   FileDescriptor stopSignal_;  ///< an eventfd; readable: the thread shall end
+  mutable std::uint32_t ended_ = 0;
   std::thread thread_;
 };
 

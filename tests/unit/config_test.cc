@@ -69,6 +69,7 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_SLOTS_PER_CONNECTION", "8"},
                               {"RONDO_OPERATION_TIMEOUT_MS", "0"},
                               {"RONDO_WARNING_MS", "250"},
+                              {"RONDO_INIT_TIMEOUT_MS", "1500"},
                               {"RONDO_LOG_LEVEL", "debug"},
                               {"RONDO_LOG_FILE", "/tmp/%h.log"}});
   EXPECT_EQ(config.name, "tensor");
@@ -81,6 +82,7 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.slotsPerConnection, 8);
   EXPECT_EQ(config.operationTimeout, milliseconds(0));
   EXPECT_EQ(config.warningAfter, milliseconds(250));
+  EXPECT_EQ(config.initTimeout, milliseconds(1500));
   EXPECT_EQ(config.log.level, LogLevel::kDebug);
   EXPECT_EQ(config.log.file, "/tmp/%h.log");
   EXPECT_EQ(config.chosen.size(), allSettings().size());

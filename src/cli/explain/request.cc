@@ -12,10 +12,6 @@ namespace rondo::cli {
 
 namespace {
 
-/// What a communicator of threads uses unless configured; the test explain_agrees holds it to that.
-constexpr std::size_t kDefaultSlotBytes = 65536;
-constexpr std::uint32_t kDefaultSlots = 4;
-
 /// So many ranks' steps are all printed.
 constexpr int kFewRanks = 4;
 constexpr int kMostRanks = 65536;
@@ -79,12 +75,8 @@ Status readSettings(const ExplainFlags& flags, ExplainRequest& request) {
   const Result<Config> config = loadConfig(&wishes, processEnvironment());
   RONDO_RETURN_IF_ERROR(config.status());
   request.settings = {config->reproducible, config->channels, config->algorithms};
-  request.facts.ranks = flags.ranks;
-  request.facts.cpus = flags.cpus > 0 ? flags.cpus : usableProcessors();
-  request.facts.slotBytes = config->chunkBytes > 0 ? config->chunkBytes : kDefaultSlotBytes;
-  request.facts.slotCount = config->slotsPerConnection > 0
-                                ? static_cast<std::uint32_t>(config->slotsPerConnection)
-                                : kDefaultSlots;
+  request.facts =
+      planFacts(flags.ranks, flags.cpus > 0 ? flags.cpus : usableProcessors(), *config);
   return {};
 }
 

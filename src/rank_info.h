@@ -1,0 +1,53 @@
+// What every rank tells all others when a communicator of processes is made: who and where it is,
+// and the settings on which all must agree.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/config.h"
+#include "src/planner.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// Processors as bits, as many as cpu_set_t holds.
+using ProcessorMask = std::array<std::uint64_t, 16>;
+
+struct RankInfo {
+  std::int32_t process = 0;
+  std::string host;    ///< equal exactly for ranks that can share memory
+  std::string socket;  ///< abstract Unix address at which this rank hands out shared memory
+  ProcessorMask processors{};
+  std::uint64_t slotBytes = 0;
+  std::uint64_t slotCount = 0;
+  std::int32_t channels = 0;
+  std::uint8_t reproducible = 0;
+  /// By Collective: 0 where the planner chooses, else the algorithm's row + 1.
+  std::array<std::uint8_t, kCollectiveCount> algorithms{};
+};
+
+/// For joinRendezvous().
+std::string encodeRankInfo(const RankInfo& info);
+
+/// @errors Mismatch (not made by this version)
+Result<RankInfo> decodeRankInfo(int rank, std::string_view text);
+
+/// This process: everything but `socket`.
+RankInfo describeThisRank(const Config& config);
+
+/// Identity of the part of this machine in which memory and process ids are shared: boot and
+/// namespaces, or `override` if that is not empty.
+std::string hostIdentity(std::string_view override);
+
+/// Ok if planner inputs are the same on all ranks.
+/// @errors Mismatch, naming two ranks and the setting in which they differ
+Status checkAgreement(std::span<const RankInfo> infos);
+
+/// Processors that any of the ranks may use, at least 1.
+int sharedProcessors(std::span<const RankInfo> infos);
+
+}  // namespace rondo

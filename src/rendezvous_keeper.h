@@ -1,0 +1,15 @@
+// The rendezvous that this process serves, from rondoGetUniqueId until their ranks have met. They
+// belong to no communicator, and the C interface has no call that ends them.
+#pragma once
+
+#include "src/bootstrap/rendezvous.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// Starts a rendezvous and keeps it alive until it is over.
+/// @threads any
+/// @errors  as Rendezvous::start()
+Result<UniqueId> serveRendezvous(const RendezvousSettings& settings);
+
+}  // namespace rondo

@@ -1,0 +1,159 @@
+// The collectives between processes that share memory: right results, and nothing left behind.
+
+#include <cstdio>
+#include <filesystem>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rondo/rondo.h"
+#include "tests/multiprocess/forked_ranks.h"
+
+namespace rondo::testing {
+namespace {
+
+/// What rank `rank` contributes to element `index`; small, so that sums are exact in any order.
+float value(int rank, std::size_t index) {
+  return static_cast<float>(rank + 1) + static_cast<float>(index % 97);
+}
+
+/// The sum of value() over all ranks.
+float sumOfValues(int ranks, std::size_t index) {
+  return static_cast<float>(ranks * (ranks + 1) / 2) +
+         static_cast<float>(ranks) * static_cast<float>(index % 97);
+}
+
+std::vector<float> contribution(int rank, std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = value(rank, i);
+  return values;
+}
+
+/// 0 if element i of `got` is `expected(i)` for all i.
+template <class Expected>
+int countWrong(const char* what, const std::vector<float>& got, Expected expected) {
+  int wrong = 0;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    wrong += got[i] == expected(i) ? 0 : 1;
+  if (wrong > 0) std::fprintf(stderr, "%s: %d of %zu wrong\n", what, wrong, got.size());
+  return wrong;
+}
+
+int failed(rondoComm_t comm, rondoResult_t result) {
+  if (result == rondoSuccess) return 0;
+  std::fprintf(stderr, "%s\n", rondoGetLastError(comm));
+  return 1;
+}
+
+int runEverything(rondoComm_t comm, int ranks, int rank, std::size_t count) {
+  const auto n = static_cast<std::size_t>(ranks);
+  const std::vector<float> own = contribution(rank, count * n);
+  std::vector<float> result(count);
+  std::vector<float> all(count * n);
+  int wrong = failed(comm, rondoAllReduce(own.data(), result.data(), count, rondoFloat32, rondoSum,
+                                          comm, nullptr));
+  wrong += countWrong("all_reduce", result, [&](std::size_t i) { return sumOfValues(ranks, i); });
+  wrong += failed(comm, rondoReduceScatter(own.data(), result.data(), count, rondoFloat32, rondoSum,
+                                           comm, nullptr));
+  wrong += countWrong("reduce_scatter", result, [&](std::size_t i) {
+    return sumOfValues(ranks, i + static_cast<std::size_t>(rank) * count);
+  });
+  wrong += failed(comm, rondoAllGather(own.data(), all.data(), count, rondoFloat32, comm, nullptr));
+  wrong += countWrong("all_gather", all,
+                      [&](std::size_t i) { return value(static_cast<int>(i / count), i % count); });
+  for (int root = 0; root < ranks; ++root) {
+    wrong += failed(
+        comm, rondoBroadcast(own.data(), result.data(), count, rondoFloat32, root, comm, nullptr));
+    wrong += countWrong("broadcast", result, [&](std::size_t i) { return value(root, i); });
+    wrong += failed(comm, rondoReduce(own.data(), rank == root ? result.data() : nullptr, count,
+                                      rondoFloat32, rondoSum, root, comm, nullptr));
+    if (rank == root) {
+      wrong += countWrong("reduce", result, [&](std::size_t i) { return sumOfValues(ranks, i); });
+    }
+  }
+  return wrong + failed(comm, rondoBarrier(comm, nullptr));
+}
+
+class ProcessCollectives : public ::testing::TestWithParam<int> {};
+
+TEST_P(ProcessCollectives, GiveRightResults) {
+  const int ranks = GetParam();
+  ForkedRanks processes(ranks, [ranks](int rank, const rondoUniqueId_t& id) {
+    rondoComm_t comm = joinOrExit(ranks, rank, id);
+    int wrong = 0;
+    for (const std::size_t count : {1, 1000, 40007})
+      wrong += runEverything(comm, ranks, rank, count);
+    wrong += failed(comm, rondoCommDestroy(comm));
+    return wrong > 0 ? 1 : 0;
+  });
+  processes.expectSuccess();
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ProcessCollectives, ::testing::Values(1, 2, 3, 5, 8));
+
+TEST(ProcessInit, SixtyFourRanksMeet) {
+  constexpr int kRanks = 64;
+  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& id) {
+    rondoComm_t comm = joinOrExit(kRanks, rank, id);
+    const int wrong = failed(comm, rondoBarrier(comm, nullptr));
+    return wrong + failed(comm, rondoCommDestroy(comm));
+  });
+  processes.expectSuccess();
+}
+
+std::size_t openFiles() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+std::size_t threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+/// The id of each round travels from rank 0 to the others by the communicator of the round before.
+TEST(ProcessInit, LeavesNothingBehind) {
+  constexpr int kRanks = 2;
+  constexpr int kRounds = 200;
+  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& first) {
+    rondoUniqueId_t id = first;
+    std::size_t filesAfterWarmUp = 0;
+    std::size_t threadsAfterWarmUp = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      rondoComm_t comm = joinOrExit(kRanks, rank, id);
+      if (rank == 0 && rondoGetUniqueId(&id) != rondoSuccess) return 1;
+      if (failed(comm, rondoBroadcast(&id, &id, sizeof id, rondoUint8, 0, comm, nullptr)) != 0) {
+        return 1;
+      }
+      if (failed(comm, rondoCommDestroy(comm)) != 0) return 1;
+      if (round != 20) continue;
+      filesAfterWarmUp = openFiles();
+      threadsAfterWarmUp = threads();
+    }
+    // The newest rendezvous may still be closing its sockets.
+    if (openFiles() > filesAfterWarmUp + 8 || threads() > threadsAfterWarmUp + 2) {
+      std::fprintf(stderr, "rank %d files %zu -> %zu threads %zu -> %zu\n", rank, filesAfterWarmUp,
+                   openFiles(), threadsAfterWarmUp, threads());
+      return 1;
+    }
+    return 0;
+  });
+  processes.expectSuccess();
+}
+
+TEST(ProcessInit, PutsNothingIntoDevShm) {
+  ForkedRanks processes(2, [](int rank, const rondoUniqueId_t& id) {
+    rondoComm_t comm = joinOrExit(2, rank, id);
+    int wrong = failed(comm, rondoBarrier(comm, nullptr));
+    for (const auto& file : std::filesystem::directory_iterator("/dev/shm")) {
+      wrong += file.path().filename().string().find("rondo") != std::string::npos ? 1 : 0;
+    }
+    return wrong + failed(comm, rondoCommDestroy(comm));
+  });
+  processes.expectSuccess();
+}
+
+}  // namespace
+}  // namespace rondo::testing

@@ -1,0 +1,99 @@
+#include "tests/multiprocess/forked_ranks.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace rondo::testing {
+
+ForkedRanks::ForkedRanks(int ranks, const RankBody& body) {
+  // The id comes from a process of its own, so that this one has no threads when it forks.
+  int ids[2];
+  if (::pipe(ids) != 0) std::abort();
+  rondoUniqueId_t id;
+  const pid_t root = ::fork();
+  if (root == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (rondoGetUniqueId(&id) != rondoSuccess)
+      std::fprintf(stderr, "%s\n", rondoGetLastError(nullptr));
+    const bool written = ::write(ids[1], &id, sizeof id) == sizeof id;
+    if (written) ::pause();
+    ::_exit(1);
+  }
+  processes_.push_back(root);
+  if (::read(ids[0], &id, sizeof id) != sizeof id) ADD_FAILURE() << "no unique id";
+  ::close(ids[0]);
+  ::close(ids[1]);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const pid_t process = ::fork();
+    if (process == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      const int status = body(rank, id);
+      std::fflush(nullptr);
+      ::_exit(status);
+    }
+    processes_.push_back(process);
+  }
+}
+
+ForkedRanks::~ForkedRanks() {
+  for (const pid_t process : processes_) {
+    ::kill(process, SIGKILL);
+    ::waitpid(process, nullptr, 0);
+  }
+}
+
+void ForkedRanks::signal(int rank, int number) const {
+  ::kill(processes_[static_cast<std::size_t>(rank) + 1], number);
+}
+
+void ForkedRanks::expectSuccess(std::chrono::milliseconds limit, int victim) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (int rank = 0; rank + 1 < static_cast<int>(processes_.size()); ++rank) {
+    if (rank == victim) continue;
+    int status = 0;
+    pid_t ended = 0;
+    while (ended == 0 && std::chrono::steady_clock::now() < deadline) {
+      ended = ::waitpid(processes_[static_cast<std::size_t>(rank) + 1], &status, WNOHANG);
+      if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds{2});
+    }
+    EXPECT_NE(ended, 0) << "rank " << rank << " did not end in " << limit.count() << " ms";
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << "rank " << rank << " exit status " << WEXITSTATUS(status) << " signal "
+        << (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+  }
+}
+
+rondoComm_t joinOrExit(int ranks,
+                       int rank,
+                       const rondoUniqueId_t& id,
+                       std::int64_t operationTimeoutMs) {
+  rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+  config.operationTimeoutMs = operationTimeoutMs;
+  config.initTimeoutMs = 20000;
+  rondoComm_t comm = nullptr;
+  if (rondoCommInitRank(&comm, ranks, id, rank, &config) == rondoSuccess) return comm;
+  std::fprintf(stderr, "rank %d: %s\n", rank, rondoGetLastError(nullptr));
+  ::_exit(100);
+}
+
+int expectFailure(rondoComm_t comm,
+                  rondoResult_t result,
+                  rondoResult_t wanted,
+                  const std::vector<std::string>& words) {
+  const std::string message = rondoGetLastError(comm);
+  bool right = result == wanted;
+  for (const std::string& word : words)
+    right &= message.find(word) != std::string::npos;
+  if (!right) std::fprintf(stderr, "result %d message \"%s\"\n", result, message.c_str());
+  return right ? 0 : 1;
+}
+
+}  // namespace rondo::testing

@@ -1,0 +1,9 @@
+add_library(rondo_forked_ranks STATIC ${CMAKE_CURRENT_LIST_DIR}/forked_ranks.cc)
+target_link_libraries(rondo_forked_ranks PUBLIC rondo_static GTest::gtest rondo_build_flags)
+
+rondo_add_test(multiprocess_collectives_test LABELS multiprocess
+  SOURCES collectives_test.cc
+  LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_failure_test LABELS multiprocess fault
+  SOURCES failure_test.cc
+  LIBRARIES rondo_forked_ranks)
