@@ -30,6 +30,15 @@ function(rondo_check_labels name)
   endforeach()
 endfunction()
 
+# Ranks that wait for each other want the machine to themselves; the rest runs in parallel.
+function(rondo_set_processors name)
+  foreach(label IN LISTS ARGN)
+    if(label MATCHES "^(collective|multiprocess|fault|net|cli)$")
+      set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+    endif()
+  endforeach()
+endfunction()
+
 function(rondo_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "DISCOVER" "TIMEOUT" "LABELS;SOURCES;LIBRARIES;ARGS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_LABELS OR NOT arg_SOURCES)
@@ -62,6 +71,7 @@ function(rondo_add_test name)
     add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
       ENVIRONMENT "${RONDO_TEST_ENVIRONMENT}")
+    rondo_set_processors(${name} ${arg_LABELS})
   endif()
 endfunction()
 
@@ -79,4 +89,5 @@ function(rondo_add_command_test name)
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${RONDO_TEST_ENVIRONMENT}")
+  rondo_set_processors(${name} ${arg_LABELS})
 endfunction()
