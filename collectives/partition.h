@@ -58,7 +58,7 @@ RONDO_HD constexpr Span evenShare(std::size_t total,
 /// is full; the last one is shared out evenly over its parts, so all parts finish together.
 class LoopPartition {
  public:
-  RONDO_HD constexpr LoopPartition() = default;
+  constexpr LoopPartition() = default;
 
   /// @param chunkElems > 0, a multiple of `grain`
   RONDO_HD constexpr LoopPartition(Span share,

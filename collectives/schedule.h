@@ -50,7 +50,7 @@ constexpr bool hasRoot(Collective collective) {
 /// (output): blocks of one size, in rank order.
 class Layout {
  public:
-  RONDO_HD constexpr Layout() = default;
+  constexpr Layout() = default;
 
   RONDO_HD constexpr explicit Layout(std::size_t blockElems) : blockElems_(blockElems) {}
 

@@ -10,9 +10,9 @@ static void* runRank(void* argument) {
   int rank = 0;
   rondoCommRank(comm, &rank);
   float values[kCount];
-  for (int i = 0; i < kCount; ++i) values[i] = (float)(rank + i);
-  rondoResult_t result =
-      rondoAllReduce(values, values, kCount, rondoFloat32, rondoSum, comm, NULL);
+  for (int i = 0; i < kCount; ++i)
+    values[i] = (float)(rank + i);
+  rondoResult_t result = rondoAllReduce(values, values, kCount, rondoFloat32, rondoSum, comm, NULL);
   if (result != rondoSuccess) {
     fprintf(stderr, "rank %d: %s\n", rank, rondoGetLastError(comm));
   } else if (rank == 0) {
@@ -32,6 +32,7 @@ int main(void) {
   for (int rank = 0; rank < kRanks; ++rank) {
     if (pthread_create(&threads[rank], NULL, runRank, comms[rank]) != 0) return 1;
   }
-  for (int rank = 0; rank < kRanks; ++rank) pthread_join(threads[rank], NULL);
+  for (int rank = 0; rank < kRanks; ++rank)
+    pthread_join(threads[rank], NULL);
   return 0;
 }

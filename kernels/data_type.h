@@ -10,21 +10,21 @@
 
 /// Every element type: X(enumerator, C++ element type of kernels/element.h, bytes, short name).
 /// The order is the order of rondoDataType_t.
-#define RONDO_FOR_EACH_DATA_TYPE(X)          \
-  X(Int8, std::int8_t, 1, "int8")            \
-  X(Uint8, std::uint8_t, 1, "uint8")         \
-  X(Int16, std::int16_t, 2, "int16")         \
-  X(Uint16, std::uint16_t, 2, "uint16")      \
-  X(Int32, std::int32_t, 4, "int32")         \
-  X(Uint32, std::uint32_t, 4, "uint32")      \
-  X(Int64, std::int64_t, 8, "int64")         \
-  X(Uint64, std::uint64_t, 8, "uint64")      \
-  X(Float16, Float16, 2, "half")             \
-  X(Bfloat16, Bfloat16, 2, "bfloat16")       \
-  X(Float32, float, 4, "float")              \
-  X(Float64, double, 8, "double")            \
-  X(Float8E4m3, Float8E4m3, 1, "fp8_e4m3")   \
-  X(Float8E5m2, Float8E5m2, 1, "fp8_e5m2")   \
+#define RONDO_FOR_EACH_DATA_TYPE(X)        \
+  X(Int8, std::int8_t, 1, "int8")          \
+  X(Uint8, std::uint8_t, 1, "uint8")       \
+  X(Int16, std::int16_t, 2, "int16")       \
+  X(Uint16, std::uint16_t, 2, "uint16")    \
+  X(Int32, std::int32_t, 4, "int32")       \
+  X(Uint32, std::uint32_t, 4, "uint32")    \
+  X(Int64, std::int64_t, 8, "int64")       \
+  X(Uint64, std::uint64_t, 8, "uint64")    \
+  X(Float16, Float16, 2, "half")           \
+  X(Bfloat16, Bfloat16, 2, "bfloat16")     \
+  X(Float32, float, 4, "float")            \
+  X(Float64, double, 8, "double")          \
+  X(Float8E4m3, Float8E4m3, 1, "fp8_e4m3") \
+  X(Float8E5m2, Float8E5m2, 1, "fp8_e5m2") \
   X(Bool, Bool, 1, "bool")
 
 /// Every reduction: X(enumerator, short name). The order is the order of rondoRedOp_t.

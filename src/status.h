@@ -79,6 +79,7 @@ class [[nodiscard]] Status {
   /// The same failure with "`context`: " before its message; success stays success.
   Status withContext(std::string_view context) &&;
 
+  // Used like functions, so named like functions: NOLINTBEGIN(readability-identifier-naming)
   static constexpr StatusMaker<StatusCode::kInProgress> inProgress{};
   static constexpr StatusMaker<StatusCode::kInvalidArgument> invalidArgument{};
   static constexpr StatusMaker<StatusCode::kInvalidUsage> invalidUsage{};
@@ -90,6 +91,7 @@ class [[nodiscard]] Status {
   static constexpr StatusMaker<StatusCode::kOutOfMemory> outOfMemory{};
   static constexpr StatusMaker<StatusCode::kSystemError> systemError{};
   static constexpr StatusMaker<StatusCode::kInternal> internal{};
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   struct Failure {

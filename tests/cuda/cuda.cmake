@@ -3,8 +3,6 @@
 set(rondo_nvcc_test_flags
   -std=c++20 -fmad=false -arch=sm_90 -ccbin ${CMAKE_CXX_COMPILER}
   -Werror all-warnings
-  # RONDO_HD in front of a defaulted constructor says nothing to nvcc, and it says so.
-  -diag-suppress 20012
   -Xcompiler -Wall,-Wextra,-Wshadow,-Wconversion,-Werror,-ffp-contract=off
   -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/include)
 

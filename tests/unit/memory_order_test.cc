@@ -85,7 +85,8 @@ TEST(MemoryOrder, SharesOfASupplyDoNotOverlap) {
   std::uint64_t supply = 0;
   std::array<std::uint64_t, 2> sums{};
   const auto takeAll = [&](std::uint64_t& sum) {
-    for (std::uint64_t k = 0; k < kRounds; ++k) sum += takeFrom(supply, 1);
+    for (std::uint64_t k = 0; k < kRounds; ++k)
+      sum += takeFrom(supply, 1);
   };
   std::thread other([&] { takeAll(sums[1]); });
   takeAll(sums[0]);
