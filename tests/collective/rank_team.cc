@@ -52,9 +52,11 @@ std::chrono::seconds defaultDeadline() {
 
 RankTeam::RankTeam(int ranks) {
   installHandler();
-  for (int rank = 0; rank < ranks; ++rank) {
+  // All members first: threads look their own up, so the vector must not grow any more.
+  for (int rank = 0; rank < ranks; ++rank)
     members_.push_back(std::make_unique<Member>());
-    members_.back()->thread = std::thread([this, rank] { serve(rank); });
+  for (int rank = 0; rank < ranks; ++rank) {
+    members_[static_cast<std::size_t>(rank)]->thread = std::thread([this, rank] { serve(rank); });
   }
 }
 
