@@ -1,12 +1,14 @@
 // Shared memory within one process: what the arena promises, and how it gets from hand to hand.
 
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <thread>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "transports/shm/arena.h"
@@ -116,6 +118,23 @@ TEST_F(ShmGroupTest, AFailureReachesTheOthersWithItsText) {
   EXPECT_TRUE(host::flagRaised(groups_[1]->failedFlag()));
   EXPECT_EQ(groups_[1]->failure().code(), StatusCode::kPeerLost);
   EXPECT_EQ(groups_[1]->failure().message(), "rank 7 is gone");
+}
+
+TEST(ShmGroup, KnowsWhichProcessesAreGone) {
+  const pid_t child = ::fork();
+  if (child == 0) ::pause();
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  Result<Arena> arena = ShmGroup::makeArena(3, 4096, 2);
+  const std::array<pid_t, 3> processes = {::getpid(), child, gone};
+  const auto group = *ShmGroup::join(*std::move(arena), processes);
+  EXPECT_FALSE(group->hasDied(0));
+  EXPECT_FALSE(group->hasDied(1));
+  EXPECT_TRUE(group->hasDied(2));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(group->hasDied(1));
 }
 
 TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {

@@ -1,7 +1,9 @@
 #include "transports/shm/shm_group.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <new>
 #include <string_view>
@@ -60,13 +62,13 @@ Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena, std::span<const pi
         "ranks must use the same one",
         processes.size());
   }
-  std::vector<FileDescriptor> watched;
+  std::vector<Process> watched;
   for (const pid_t process : processes)
-    watched.push_back(watchProcess(process));
+    watched.push_back({process, watchProcess(process)});
   return std::unique_ptr<ShmGroup>(new ShmGroup(std::move(arena), std::move(watched)));
 }
 
-ShmGroup::ShmGroup(Arena arena, std::vector<FileDescriptor> processes)
+ShmGroup::ShmGroup(Arena arena, std::vector<Process> processes)
     : arena_(std::move(arena)), processes_(std::move(processes)) {}
 
 CallRecord& ShmGroup::record(int rank) {
@@ -74,9 +76,9 @@ CallRecord& ShmGroup::record(int rank) {
 }
 
 bool ShmGroup::hasDied(int rank) const {
-  const FileDescriptor& process = processes_[static_cast<std::size_t>(rank)];
-  if (!process.valid()) return false;
-  pollfd watched{process.get(), POLLIN, 0};
+  const Process& process = processes_[static_cast<std::size_t>(rank)];
+  if (!process.handle.valid()) return ::kill(process.id, 0) != 0 && errno == ESRCH;
+  pollfd watched{process.handle.get(), POLLIN, 0};
   return ::poll(&watched, 1, 0) == 1;
 }
 

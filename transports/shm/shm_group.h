@@ -38,7 +38,14 @@ class ShmGroup final : public RankGroup {
   Status failure() const override;
 
  private:
-  ShmGroup(Arena arena, std::vector<FileDescriptor> processes);
+  /// How a rank's process is watched.
+  struct Process {
+    pid_t id = 0;
+    FileDescriptor
+        handle;  ///< a pidfd; invalid if the process was gone already or none was to be had
+  };
+
+  ShmGroup(Arena arena, std::vector<Process> processes);
 
   ArenaHeader& header() const { return *at<ArenaHeader>(0); }
 
@@ -55,7 +62,7 @@ class ShmGroup final : public RankGroup {
   }
 
   mutable Arena arena_;
-  std::vector<FileDescriptor> processes_;  // a pidfd per rank; invalid where there is none
+  std::vector<Process> processes_;  // by rank
 };
 
 }  // namespace rondo::shm
