@@ -127,7 +127,7 @@ TEST(Roster, IsCompleteOnceAllHaveCome) {
   EXPECT_FALSE(roster.complete());
   for (const int rank : {2, 0, 1}) {
     EXPECT_FALSE(roster.complete());
-    ASSERT_TRUE(roster.enter(rankOf(rank, 3), "p" + std::to_string(rank), "x").ok());
+    ASSERT_TRUE(roster.enter(rankOf(rank, 3), std::to_string(rank), "x").ok());
   }
   EXPECT_TRUE(roster.complete());
 }
