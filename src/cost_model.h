@@ -7,8 +7,8 @@
 
 namespace rondo {
 
-/// The machine, in three numbers. Measured with `rondo perf` on 2 virtual cores of an AMD EPYC (Zen
-/// 3), 2026-11-29; docs/performance.md has the commands.
+/// The machine, in a few numbers: rough ones for a server processor, not fitted to measurements.
+/// `rondo explain` shows what they predict, `rondo perf --algorithm all` what is true.
 struct HostCosts {
   double hopMicros = 0.3;         ///< a posted counter seen by a polling peer
   double crowdedHopMicros = 4.0;  ///< the same when ranks share processors: a switch of threads
