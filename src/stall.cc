@@ -21,6 +21,13 @@ std::string describeCall(const CallSignature& call) {
 
 Status mismatchWith(int rank, const CallSignature& own, int peer, const CallRecord& record) {
   const std::optional<CallSignature> theirs = record.read();
+  if (theirs.has_value() && *theirs == own) {
+    return Status::mismatch(
+        "rank {} called {} and so did rank {}, but what it sent belongs to an earlier call that "
+        "differed between the two: all ranks must make the same calls in the same order with the "
+        "same arguments",
+        rank, describeCall(own), peer);
+  }
   return Status::mismatch(
       "rank {} called {}, but rank {} called {}: all ranks must make the same calls in the same "
       "order with the same arguments",

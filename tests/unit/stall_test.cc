@@ -51,6 +51,15 @@ TEST(Stall, NamesBothCallsThatDoNotBelongTogether) {
   EXPECT_NE(judged.message().find("count 65"), std::string_view::npos);
 }
 
+TEST(Stall, DoesNotCallEqualCallsDifferent) {
+  const CallSignature own = callNumber(7, Collective::kBarrier, 0);
+  CallRecord record;
+  record.begin(own);
+  const Status mismatch = mismatchWith(0, own, 1, record);
+  EXPECT_EQ(mismatch.code(), StatusCode::kMismatch);
+  EXPECT_NE(mismatch.message().find("earlier call"), std::string_view::npos);
+}
+
 TEST(Stall, MissesAPeerThatLeftTooEarlyOnly) {
   const CallSignature own = callNumber(7, Collective::kAllReduce, 64);
   CallRecord record;
