@@ -17,7 +17,7 @@
 namespace rondo {
 
 /// No frame's payload is longer.
-inline constexpr std::size_t kMaxFrameBytes = 64 * 1024;
+inline constexpr std::size_t kMaxFrameBytes = std::size_t{64} * 1024;
 
 /// Before each payload, little-endian: 0 type | 2 zero | 4 length.
 struct FrameHeader {

@@ -85,13 +85,13 @@ ClientHandshake::ClientHandshake(const MessageAuthenticator& authenticator,
                                  const PeerIdentity& self,
                                  const Nonce& nonce)
     : Handshake(authenticator, key) {
-  clientHello_ = {.prefix = {.magic = kClientMagic,
-                             .version = kProtocolVersion,
-                             .detail = static_cast<std::uint16_t>(self.role)},
-                  .rank = self.rank,
-                  .ranks = self.ranks,
-                  .nonce = nonce};
-  send(bytesOf(clientHello_));
+  clientHello() = {.prefix = {.magic = kClientMagic,
+                              .version = kProtocolVersion,
+                              .detail = static_cast<std::uint16_t>(self.role)},
+                   .rank = self.rank,
+                   .ranks = self.ranks,
+                   .nonce = nonce};
+  send(bytesOf(clientHello()));
   expect(sizeof(HelloPrefix));
 }
 
@@ -100,7 +100,7 @@ Status ClientHandshake::onMessage(std::span<const std::byte> message) {
     case Stage::kPrefix:
       return onPrefix(message);
     case Stage::kHello:
-      fill(serverHello_, sizeof(HelloPrefix), message);
+      fill(serverHello(), sizeof(HelloPrefix), message);
       send(proof(kClientLabel));
       stage_ = Stage::kProof;
       expect(sizeof(Mac));
@@ -114,8 +114,8 @@ Status ClientHandshake::onMessage(std::span<const std::byte> message) {
 }
 
 Status ClientHandshake::onPrefix(std::span<const std::byte> message) {
-  fill(serverHello_, 0, message);
-  const HelloPrefix& prefix = serverHello_.prefix;
+  fill(serverHello(), 0, message);
+  const HelloPrefix& prefix = serverHello().prefix;
   if (prefix.magic != kServerMagic) {
     return Status::mismatch("what answers there is no process of this library");
   }
@@ -132,10 +132,10 @@ ServerHandshake::ServerHandshake(const MessageAuthenticator& authenticator,
                                  const SecretKey& key,
                                  const Nonce& nonce)
     : Handshake(authenticator, key) {
-  serverHello_ = {.prefix = {.magic = kServerMagic,
-                             .version = kProtocolVersion,
-                             .detail = static_cast<std::uint16_t>(HelloStatus::kWelcome)},
-                  .nonce = nonce};
+  serverHello() = {.prefix = {.magic = kServerMagic,
+                              .version = kProtocolVersion,
+                              .detail = static_cast<std::uint16_t>(HelloStatus::kWelcome)},
+                   .nonce = nonce};
   expect(sizeof(HelloPrefix));
 }
 
@@ -144,8 +144,8 @@ Status ServerHandshake::onMessage(std::span<const std::byte> message) {
     case Stage::kPrefix:
       return onPrefix(message);
     case Stage::kHello:
-      fill(clientHello_, sizeof(HelloPrefix), message);
-      send(bytesOf(serverHello_));
+      fill(clientHello(), sizeof(HelloPrefix), message);
+      send(bytesOf(serverHello()));
       stage_ = Stage::kProof;
       expect(sizeof(Mac));
       return {};
@@ -159,14 +159,14 @@ Status ServerHandshake::onMessage(std::span<const std::byte> message) {
 }
 
 Status ServerHandshake::onPrefix(std::span<const std::byte> message) {
-  fill(clientHello_, 0, message);
-  const HelloPrefix& prefix = clientHello_.prefix;
+  fill(clientHello(), 0, message);
+  const HelloPrefix& prefix = clientHello().prefix;
   if (prefix.magic != kClientMagic) {
     return Status::mismatch("what it says is not this library's protocol");
   }
   if (prefix.version != kProtocolVersion) {
-    serverHello_.prefix.detail = static_cast<std::uint16_t>(HelloStatus::kOtherVersion);
-    send(bytesOf(serverHello_));
+    serverHello().prefix.detail = static_cast<std::uint16_t>(HelloStatus::kOtherVersion);
+    send(bytesOf(serverHello()));
     return otherVersion(prefix.version);
   }
   stage_ = Stage::kHello;
@@ -176,9 +176,9 @@ Status ServerHandshake::onPrefix(std::span<const std::byte> message) {
 
 PeerIdentity ServerHandshake::peer() const {
   RONDO_CHECK(done());
-  return {.role = static_cast<PeerRole>(clientHello_.prefix.detail),
-          .rank = clientHello_.rank,
-          .ranks = clientHello_.ranks};
+  return {.role = static_cast<PeerRole>(clientHello().prefix.detail),
+          .rank = clientHello().rank,
+          .ranks = clientHello().ranks};
 }
 
 Status runHandshake(int socket, Handshake& handshake, Deadline deadline, std::string_view peer) {

@@ -139,10 +139,17 @@ class Handshake {
   /// @errors   Mismatch.
   Status verify(std::span<const std::byte> received, std::string_view label) const;
 
-  ClientHello clientHello_{};
-  ServerHello serverHello_{};
+  /// What the client has said, or will; as far as it is known yet.
+  ClientHello& clientHello() { return clientHello_; }
+
+  const ClientHello& clientHello() const { return clientHello_; }
+
+  /// What the server has said, or will; as far as it is known yet.
+  ServerHello& serverHello() { return serverHello_; }
 
  private:
+  ClientHello clientHello_{};
+  ServerHello serverHello_{};
   const MessageAuthenticator authenticator_;
   const SecretKey key_;
   std::size_t wanted_ = 0;

@@ -40,8 +40,8 @@ Result<MessageAuthenticator> MessageAuthenticator::load(const char* library) {
 }
 
 Result<MessageAuthenticator> MessageAuthenticator::shared() {
-  static const Result<MessageAuthenticator> authenticator = load();
-  return authenticator;
+  static const Result<MessageAuthenticator> kLoaded = load();
+  return kLoaded;
 }
 
 Mac MessageAuthenticator::authenticate(const SecretKey& key,

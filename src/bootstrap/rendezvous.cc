@@ -1,5 +1,6 @@
 #include "src/bootstrap/rendezvous.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -70,11 +71,12 @@ Result<std::vector<SocketAddress>> addressesToAdvertise(const RendezvousSettings
       rankInterfaces(*all, {.pattern = settings.interfaces, .routed = defaultRoutedAddress()});
   RONDO_RETURN_IF_ERROR(ranked.status());
   const std::vector<InterfaceAddress> best = takeBest(*ranked, kMostAddresses);
-  RONDO_LOG(kInfo, kCommunicator, "rendezvous advertises {} of {}", listInterfaces(best),
-            listInterfaces(*all));
+  RONDO_LOG(kInfo, kCommunicator, "rendezvous advertises {} of {}, port {}", listInterfaces(best),
+            listInterfaces(*all), listening.port());
   std::vector<SocketAddress> addresses;
-  for (const InterfaceAddress& chosen : best)
-    addresses.push_back(chosen.address.withPort(listening.port()));
+  std::transform(
+      best.begin(), best.end(), std::back_inserter(addresses),
+      [&](const InterfaceAddress& chosen) { return chosen.address.withPort(listening.port()); });
   return addresses;
 }
 
@@ -86,6 +88,24 @@ Result<FileDescriptor> makeStopSignal() {
 }
 
 /// @param ended raised by the thread as the last thing it does; must outlive it.
+/// Where a root is, for itself and for others.
+struct Place {
+  FileDescriptor listener;
+  UniqueId id;
+};
+
+Result<Place> openPlace(const RendezvousSettings& settings) {
+  Result<FileDescriptor> listener = listenEverywhere({settings.portFirst, settings.portLast});
+  RONDO_RETURN_IF_ERROR(listener.status());
+  const Result<SocketAddress> listening = localAddress(listener->get());
+  RONDO_RETURN_IF_ERROR(listening.status());
+  const Result<std::vector<SocketAddress>> addresses = addressesToAdvertise(settings, *listening);
+  RONDO_RETURN_IF_ERROR(addresses.status());
+  const Result<UniqueId> id = makeUniqueId(*addresses);
+  RONDO_RETURN_IF_ERROR(id.status());
+  return Place{*std::move(listener), *id};
+}
+
 Result<std::thread> startThread(std::unique_ptr<RendezvousService> service, std::uint32_t& ended) {
   const SignalsBlocked blocked;
   try {
@@ -107,30 +127,23 @@ Rendezvous::Rendezvous(const UniqueId& id, FileDescriptor stopSignal)
 Result<std::unique_ptr<Rendezvous>> Rendezvous::start(const RendezvousSettings& settings) {
   const Result<MessageAuthenticator> authenticator = MessageAuthenticator::shared();
   RONDO_RETURN_IF_ERROR(authenticator.status());
-  Result<FileDescriptor> listener = listenEverywhere({settings.portFirst, settings.portLast});
-  RONDO_RETURN_IF_ERROR(listener.status());
-  const Result<SocketAddress> listening = localAddress(listener->get());
-  RONDO_RETURN_IF_ERROR(listening.status());
-  const Result<std::vector<SocketAddress>> addresses = addressesToAdvertise(settings, *listening);
-  RONDO_RETURN_IF_ERROR(addresses.status());
-  const Result<UniqueId> id = makeUniqueId(*addresses);
-  RONDO_RETURN_IF_ERROR(id.status());
-  const Result<UniqueIdContent> content = readUniqueId(*id);
+  Result<Place> place = openPlace(settings);
+  RONDO_RETURN_IF_ERROR(place.status());
+  const Result<UniqueIdContent> content = readUniqueId(place->id);
   RONDO_RETURN_IF_ERROR(content.status());
   Result<FileDescriptor> stopSignal = makeStopSignal();
   RONDO_RETURN_IF_ERROR(stopSignal.status());
 
-  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(*id, *std::move(stopSignal)));
+  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(place->id, *std::move(stopSignal)));
   Result<std::thread> thread =
       startThread(std::make_unique<RendezvousService>(
-                      RendezvousService::Parts{.listener = *std::move(listener),
+                      RendezvousService::Parts{.listener = std::move(place->listener),
                                                .stopSignal = rendezvous->stopSignal_.get(),
                                                .key = content->secret,
                                                .authenticator = *authenticator}),
                   rendezvous->ended_);
   RONDO_RETURN_IF_ERROR(thread.status());
   rendezvous->thread_ = *std::move(thread);
-  RONDO_LOG(kInfo, kCommunicator, "rendezvous listens at {}", listening->text());
   return rendezvous;
 }
 

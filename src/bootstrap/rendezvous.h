@@ -35,7 +35,7 @@ struct RendezvousSettings {
 };
 
 /// The largest payload of a rank.
-inline constexpr std::size_t kMaxJoinPayloadBytes = 16 * 1024;
+inline constexpr std::size_t kMaxJoinPayloadBytes = std::size_t{16} * 1024;
 
 /// The most ranks a rendezvous counts to; far beyond what one root has file descriptors for.
 inline constexpr int kMostRanks = 1 << 20;

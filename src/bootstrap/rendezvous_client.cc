@@ -70,24 +70,39 @@ void judge(std::vector<Lead>& leads, std::size_t index, const Status& status) {
   if (leads.back().refusals == kMostRefusals) leads.pop_back();
 }
 
+void logFailedTry(const PeerIdentity& self, const Status& why) {
+  RONDO_LOG(kDebug, kCommunicator, LogContext{.rank = self.rank}, "{}", why.message());
+}
+
+/// Connects to the first of the leads that answers, and shakes hands with it.
+Result<RootConnection> tryRoot(std::vector<Lead>& leads,
+                               const SecretKey& secret,
+                               const PeerIdentity& self,
+                               Deadline deadline) {
+  Result<MadeConnection> made = connectWithRetry(addressesOf(leads), deadline);
+  RONDO_RETURN_IF_ERROR(made.status());
+  std::string name = fmt::format("the root at {}", leads[made->address].address.text());
+  Status status = authenticateAsClient(made->socket.get(), secret, self, deadline, name);
+  if (status.ok()) return RootConnection{std::move(made->socket), std::move(name)};
+  logFailedTry(self, status);
+  judge(leads, made->address, status);
+  return status;
+}
+
 Result<RootConnection> findRoot(const UniqueIdContent& id,
                                 const PeerIdentity& self,
                                 Deadline deadline) {
   std::vector<Lead> leads;
-  for (const SocketAddress& address : id.addresses)
-    leads.push_back({address});
+  std::transform(id.addresses.begin(), id.addresses.end(), std::back_inserter(leads),
+                 [](const SocketAddress& address) { return Lead{address}; });
   Backoff backoff;
   for (;;) {
-    Result<MadeConnection> made = connectWithRetry(addressesOf(leads), deadline);
-    RONDO_RETURN_IF_ERROR(made.status());
-    std::string name = fmt::format("the root at {}", leads[made->address].address.text());
-    Status status = authenticateAsClient(made->socket.get(), id.secret, self, deadline, name);
-    if (status.ok()) return RootConnection{std::move(made->socket), std::move(name)};
-    RONDO_LOG(kDebug, kCommunicator, LogContext{.rank = self.rank}, "{}", status.message());
-    if (status.code() == StatusCode::kNotSupported) return status;
-    judge(leads, made->address, status);
-    if (leads.empty()) return status;
-    if (deadline.passed()) return Status::timeout("no root was found: {}", status.message());
+    Result<RootConnection> root = tryRoot(leads, id.secret, self, deadline);
+    const StatusCode code = root.status().code();
+    if (root.ok() || leads.empty() || code == StatusCode::kNotSupported) return root;
+    if (deadline.passed()) {
+      return Status::timeout("no root was found: {}", root.status().message());
+    }
     backoff.pause(deadline);
   }
 }

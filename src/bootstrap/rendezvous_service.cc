@@ -22,6 +22,10 @@ constexpr int kMostAcceptedPerTurn = 64;
 /// What is read at once.
 constexpr std::size_t kReadBytes = 4096;
 
+void logTrouble(const Status& what) {
+  RONDO_LOG(kWarn, kCommunicator, "rendezvous: {}", what.message());
+}
+
 enum Event : std::size_t { kStopEvent, kListenerEvent, kFirstGuestEvent };
 
 }  // namespace
@@ -114,24 +118,22 @@ void RendezvousService::takeConnections() {
   for (int taken = 0; parts_.listener.valid() && taken < kMostAcceptedPerTurn; ++taken) {
     Result<std::optional<AcceptedConnection>> accepted = acceptConnection(parts_.listener.get());
     if (!accepted.ok()) {
-      if (strangerQuota_.ask(LogQuota::Clock::now())) {
-        RONDO_LOG(kWarn, kCommunicator, "rendezvous: {}", accepted.status().message());
-      }
-      evictOldestStranger();
-      acceptPause_ = Deadline::within(kAcceptPause);
-      return;
+      return pauseAccepting(accepted.status());
     }
     if (!accepted->has_value()) return;
     admit(**std::move(accepted));
   }
 }
 
+void RendezvousService::pauseAccepting(const Status& why) {
+  acceptPause_ = Deadline::within(kAcceptPause);
+  if (strangerQuota_.ask(LogQuota::Clock::now())) logTrouble(why);
+  evictOldestStranger();
+}
+
 void RendezvousService::admit(AcceptedConnection connection) {
   Nonce nonce{};
-  if (const Status status = fillRandom(nonce); !status.ok()) {
-    RONDO_LOG(kError, kCommunicator, "rendezvous: {}", status.message());
-    return;
-  }
+  if (const Status status = fillRandom(nonce); !status.ok()) return logTrouble(status);
   const auto strangers = std::count_if(guests_.begin(), guests_.end(),
                                        [](const auto& guest) { return guest->isStranger(); });
   if (static_cast<std::size_t>(strangers) >= kMostHalfOpen) evictOldestStranger();
@@ -243,8 +245,7 @@ void RendezvousService::lose(Guest& guest, const Status& why) {
     std::array<std::byte, kReadBytes> unread;
     (void)recvSome(guest.socket.get(), unread, guest.name);
   } else {
-    RONDO_LOG(kWarn, kCommunicator, "rendezvous: lost rank {} at {}: {}", rank, guest.name,
-              why.message());
+    logTrouble(Status(why).withContext(fmt::format("lost rank {} at {}", rank, guest.name)));
   }
   guest.socket.reset();
   if (stage == Guest::kWaiting) fail(roster_.departure(rank));

@@ -52,6 +52,7 @@ class RendezvousService {
   void waitForEvents();
   Deadline nextDeadline() const;
   void takeConnections();
+  void pauseAccepting(const Status& why);
   void admit(AcceptedConnection connection);
   void evictOldestStranger();
 

@@ -49,7 +49,11 @@ class Deadline {
     return never() ? *this : Deadline{at_ + duration};
   }
 
-  friend constexpr auto operator<=>(const Deadline&, const Deadline&) = default;
+  friend constexpr bool operator==(const Deadline&, const Deadline&) = default;
+
+  friend constexpr bool operator<(const Deadline& one, const Deadline& other) {
+    return one.at_ < other.at_;
+  }
 
  private:
   Clock::time_point at_ = Clock::time_point::max();

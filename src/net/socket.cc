@@ -77,6 +77,16 @@ int connectOutcome(int socket) {
   return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
+/// A socket that listens at `at`, if `error` becomes 0; otherwise that errno says why not.
+Result<FileDescriptor> listenAtPort(const SocketAddress& at, int& error) {
+  Result<FileDescriptor> socket = makeSocket(at.family());
+  RONDO_RETURN_IF_ERROR(socket.status());
+  setOption(socket->get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (at.family() == AddressFamily::kIpv6) setOption(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  error = tryListen(socket->get(), at);
+  return socket;
+}
+
 Status connectFailure(const SocketAddress& address, int error) {
   return Status::peerLost("cannot connect to {}: {}", address.text(), errnoText(error));
 }
@@ -96,6 +106,10 @@ std::string listOf(std::span<const SocketAddress> addresses) {
   return list;
 }
 
+void logFailedTry(std::size_t number, const Status& cause) {
+  RONDO_LOG(kDebug, kTransport, "try {}: {}", number, cause.message());
+}
+
 bool wouldBlock(int error) {
   return error == EAGAIN || error == EWOULDBLOCK;
 }
@@ -106,14 +120,9 @@ Result<FileDescriptor> listenOn(const SocketAddress& at, PortRange ports) {
   RONDO_RETURN_IF_ERROR(checkRange(ports));
   int error = 0;
   for (int port = ports.first; port <= ports.last; ++port) {
-    Result<FileDescriptor> socket = makeSocket(at.family());
-    RONDO_RETURN_IF_ERROR(socket.status());
-    setOption(socket->get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    if (at.family() == AddressFamily::kIpv6) setOption(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    error = tryListen(socket->get(), at.withPort(static_cast<std::uint16_t>(port)));
-    if (error == 0) return socket;
-    RONDO_LOG(kDebug, kTransport, "cannot listen at {} port {}: {}", at.hostText(), port,
-              errnoText(error));
+    Result<FileDescriptor> socket =
+        listenAtPort(at.withPort(static_cast<std::uint16_t>(port)), error);
+    if (!socket.ok() || error == 0) return socket;
   }
   const std::string tried = ports.first == ports.last
                                 ? fmt::format("port {}", ports.first)
@@ -190,7 +199,7 @@ Result<MadeConnection> connectWithRetry(std::span<const SocketAddress> addresses
         connectOnce(addresses[index], earlier(deadline, Deadline::within(kConnectTry)));
     if (socket.ok()) return MadeConnection{*std::move(socket), index};
     cause = std::move(socket).status();
-    RONDO_LOG(kDebug, kTransport, "try {}: {}", tries, cause.message());
+    logFailedTry(tries, cause);
     if (deadline.passed()) {
       const auto waited =
           std::chrono::duration_cast<std::chrono::milliseconds>(Deadline::Clock::now() - start);
