@@ -5,9 +5,9 @@
 #include <memory>
 #include <new>
 
-namespace rondo {
+#include "transports/pages.h"
 
-inline constexpr std::size_t kPageBytes = 4096;
+namespace rondo {
 
 class AlignedBuffer {
  public:

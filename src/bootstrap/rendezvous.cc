@@ -87,7 +87,6 @@ Result<FileDescriptor> makeStopSignal() {
   return Status::systemError("cannot make an eventfd: {}", errnoText(error));
 }
 
-/// @param ended raised by the thread as the last thing it does; must outlive it.
 /// Where a root is, for itself and for others.
 struct Place {
   FileDescriptor listener;
@@ -106,6 +105,7 @@ Result<Place> openPlace(const RendezvousSettings& settings) {
   return Place{*std::move(listener), *id};
 }
 
+/// @param ended raised by the thread as the last thing it does; must outlive it.
 Result<std::thread> startThread(std::unique_ptr<RendezvousService> service, std::uint32_t& ended) {
   const SignalsBlocked blocked;
   try {

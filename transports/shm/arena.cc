@@ -9,21 +9,13 @@
 #include <unistd.h>
 
 #include "src/net/errno_text.h"
+#include "transports/pages.h"
 
 namespace rondo::shm {
 
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-std::size_t pageBytes() {
-  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
-std::size_t wholePages(std::size_t bytes) {
-  const std::size_t page = pageBytes();
-  return (bytes + page - 1) / page * page;
-}
 
 Status systemFailure(const char* call, const char* check) {
   const int error = errno;

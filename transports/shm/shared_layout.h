@@ -16,10 +16,9 @@
 
 #include "transports/call_record.h"
 #include "transports/connection.h"
+#include "transports/pages.h"
 
 namespace rondo::shm {
-
-inline constexpr std::size_t kPageBytes = 4096;
 
 /// Lanes per operation, as the settings allow (src/config.h).
 inline constexpr int kMaxChannels = 32;
@@ -53,10 +52,6 @@ static_assert(sizeof(ArenaHeader) % 64 == 0);
 inline constexpr std::uint64_t kNotMade = 0;
 inline constexpr std::uint64_t kBeingMade = 1;
 inline constexpr std::uint64_t kNoMemory = 2;
-
-constexpr std::size_t wholePages(std::size_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
 
 /// Offsets of the parts for a number of ranks.
 struct ArenaLayout {
