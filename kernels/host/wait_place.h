@@ -1,0 +1,31 @@
+// What a waiting rank can do besides looking again: move data that does not move by itself, and
+// sleep until a peer has changed something. Where that is (a doorbell in shared memory, sockets) is
+// known to the transports.
+#pragma once
+
+#include <chrono>
+
+namespace rondo::host {
+
+/// One rank's. @threads the one that runs the rank's operation.
+class WaitPlace {
+ public:
+  virtual ~WaitPlace() = default;
+
+  /// Moves what connections hold in between, where the two ends do not share memory. Never blocks.
+  /// @return true if something moved.
+  virtual bool progress() = 0;
+
+  /// True if nothing that this rank has posted waits for a further progress().
+  virtual bool flushed() const = 0;
+
+  /// Sleeps until a peer may have changed something, at most for `atMost`. May return early.
+  virtual void sleep(std::chrono::microseconds atMost) = 0;
+
+ protected:
+  WaitPlace() = default;
+  WaitPlace(const WaitPlace&) = default;
+  WaitPlace& operator=(const WaitPlace&) = default;
+};
+
+}  // namespace rondo::host
