@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "kernels/host/process_fence.h"
+
 namespace rondo::host {
 
 /// Posts a counter: everything this thread wrote before (a slot's payload and entry, or reads that
@@ -46,6 +48,35 @@ inline bool claimWord(std::uint64_t& word, std::uint64_t expected, std::uint64_t
 /// Prevents: two ranks that take the same range. x86-64: lock xadd.
 inline std::uint64_t takeFrom(std::uint64_t& supply, std::uint64_t amount) {
   return std::atomic_ref(supply).fetch_add(amount, std::memory_order_relaxed);
+}
+
+// Sleeping. A rank announces on a word of its own that it is going to sleep, looks once more for
+// what it waits for, and sleeps; a peer posts, then looks whether somebody announced. Each writes
+// one place and reads the other's, so both must not read the old value: the peer would not ring and
+// the rank would sleep over what it waits for. Two full fences would prevent that, one of them in
+// every post; here the rank that is about to lose microseconds anyway makes both.
+
+/// Announces that this rank is going to sleep. Whatever a peer posted before it saw, with
+/// sleepAnnounced(), that nothing was announced is visible to this rank from now on. Holds where
+/// all processes concerned have joined process fences (kernels/host/process_fence.h); elsewhere a
+/// sleep may miss what ends it and must be short. x86-64: a plain store and a system call.
+inline void announceSleep(std::uint32_t& asleep) {
+  std::atomic_ref(asleep).store(1, std::memory_order_relaxed);
+  fenceAllProcesses();
+}
+
+/// After a post: whether the rank that waits for it may be asleep; see announceSleep(). Only the
+/// compiler is kept from looking before it posts. x86-64: a plain load.
+inline bool sleepAnnounced(std::uint32_t& asleep) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return std::atomic_ref(asleep).load(std::memory_order_relaxed) != 0;
+}
+
+/// Takes the announcement back: by the rank that woke, or by the peer that is going to wake it.
+/// False if it was taken back already, so that one peer of several makes the system call. Orders
+/// nothing: the rank looks at the counters themselves. x86-64: lock xchg.
+inline bool endSleep(std::uint32_t& asleep) {
+  return std::atomic_ref(asleep).exchange(0, std::memory_order_relaxed) != 0;
 }
 
 /// One word of a record that its owner rewrites while others may read it

@@ -18,10 +18,18 @@ PlanSettings planSettings(const Config& config) {
   return {config.reproducible, config.channels, config.algorithms};
 }
 
+/// Yields before a rank sleeps that shares its processor. Of 0, 5, 20, 100 and 1000 the best or
+/// next to it for 4 and 8 ranks on 2 processors at 8 bytes, 64 KiB and 1 MiB (docs/performance.md):
+/// more take turns from the rank that is waited for, fewer pay for sleeps that nobody needed.
+constexpr int kYieldsOfManyRanks = 5;
+
 /// Ranks that share processors must not poll: they would keep away the rank they wait for.
 host::WaitPolicy waitPolicy(const PlanFacts& facts) {
   host::WaitPolicy policy;
-  if (facts.ranks > facts.cpus) policy.spinPolls = 0;
+  if (facts.ranks > facts.cpus) {
+    policy.spinPolls = 0;
+    policy.yields = kYieldsOfManyRanks;
+  }
   return policy;
 }
 
@@ -152,7 +160,7 @@ Status Communicator::execute(PreparedOperation& operation, const CollectiveCall&
 }
 
 Status Communicator::superviseRun(PreparedOperation& operation, const host::Work& work) {
-  host::Waiter waiter(waitPolicy_, group_->failedFlag());
+  host::Waiter waiter(waitPolicy_, group_->failedFlag(), group_->waitPlace(rank_));
   bool warned = false;
   for (;;) {
     const host::RunOutcome outcome = host::runLanes(operation.lanes, work, waiter);
@@ -166,7 +174,7 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
                                     group_->record(outcome.blocked.peer)));
       case host::RunResult::kStalled:
         RONDO_RETURN_IF_ERROR(checkPeer(operation, work, outcome.blocked.peer));
-        RONDO_RETURN_IF_ERROR(checkStall(outcome.blocked, waiter, warned));
+        RONDO_RETURN_IF_ERROR(checkStall(outcome, waiter, warned));
     }
   }
 }
@@ -186,22 +194,26 @@ Status Communicator::checkPeer(PreparedOperation& operation, const host::Work& w
   return stillBlocked ? failAll(finishedWithout(rank_, current_, peer, record)) : Status();
 }
 
-Status Communicator::checkStall(const host::Blocked& blocked,
+std::string Communicator::describeWait(const host::RunOutcome& outcome) {
+  if (outcome.flushing) return "what it sent to leave this rank";
+  return describePeer(current_, outcome.blocked, group_->record(outcome.blocked.peer));
+}
+
+Status Communicator::checkStall(const host::RunOutcome& outcome,
                                 const host::Waiter& waiter,
                                 bool& warned) {
-  if (blocked.peer < 0) return {};  // it has moved on meanwhile
-  const CallRecord& record = group_->record(blocked.peer);
+  if (outcome.blocked.peer < 0 && !outcome.flushing) return {};  // it has moved on meanwhile
   const std::chrono::milliseconds waited = waiter.waited();
   const auto due = [waited](std::chrono::milliseconds limit) {
     return limit.count() > 0 && waited >= limit;
   };
   if (due(config_.operationTimeout)) {
     return failAll(Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(current_),
-                                   waited.count(), describePeer(current_, blocked, record)));
+                                   waited.count(), describeWait(outcome)));
   }
   if (due(config_.warningAfter) && !std::exchange(warned, true)) {
     RONDO_LOG(kWarn, kExecutor, LogContext{rank_, config_.name}, "{} waits {} ms for {}",
-              describeCall(current_), waited.count(), describePeer(current_, blocked, record));
+              describeCall(current_), waited.count(), describeWait(outcome));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "kernels/host/executor.h"
@@ -71,7 +72,8 @@ class Communicator {
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
   /// Whether what this rank waits for can still come from `peer`.
   Status checkPeer(PreparedOperation& operation, const host::Work& work, int peer);
-  Status checkStall(const host::Blocked& blocked, const host::Waiter& waiter, bool& warned);
+  Status checkStall(const host::RunOutcome& outcome, const host::Waiter& waiter, bool& warned);
+  std::string describeWait(const host::RunOutcome& outcome);
   /// Makes `failure` the end of the communicator; returns the failure that counts.
   Status failAll(const Status& failure);
 

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "kernels/memory_order.h"
+#include "transports/doorbell.h"
 
 namespace rondo {
 
@@ -52,6 +53,8 @@ struct ConnectionMemory {
   std::byte* slots = nullptr;
   std::size_t slotBytes = 0;
   std::uint32_t slotCount = 0;
+  Doorbell* senderBell = nullptr;    ///< rung when a slot is released; null: the sender looks
+  Doorbell* receiverBell = nullptr;  ///< rung when a slot is filled; null: the receiver looks
 };
 
 /// The sending rank's end. @threads one at a time.
@@ -70,10 +73,11 @@ class SendEnd {
   /// The place of the next payload; slotBytes() long. Only while slotFree().
   std::byte* slot() const { return memory_.slots + index() * memory_.slotBytes; }
 
-  /// Hands the filled slot over to the receiver.
+  /// Hands the filled slot over to the receiver, and wakes it if it sleeps.
   void post(const SlotEntry& entry) {
     memory_.control->entries[index()] = entry;
     host::postCounter(memory_.control->tail.value, ++filled_);
+    if (memory_.receiverBell != nullptr) memory_.receiverBell->ring();
   }
 
   std::size_t slotBytes() const { return memory_.slotBytes; }
@@ -107,8 +111,12 @@ class RecvEnd {
 
   const SlotEntry& entry() const { return memory_.control->entries[index()]; }
 
-  /// Gives the slot back to the sender; slot() must not be read any more.
-  void release() { host::postCounter(memory_.control->head.value, ++released_); }
+  /// Gives the slot back to the sender, and wakes it if it sleeps; slot() must not be read any
+  /// more.
+  void release() {
+    host::postCounter(memory_.control->head.value, ++released_);
+    if (memory_.senderBell != nullptr) memory_.senderBell->ring();
+  }
 
   int peer() const { return peer_; }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/host/wait_place.h"
 #include "src/status.h"
 #include "transports/call_record.h"
 #include "transports/connection.h"
@@ -24,10 +25,14 @@ class RankGroup {
   /// The line of `rank`; only that rank may change it.
   virtual CallRecord& record(int rank) = 0;
 
+  /// Where `rank`, one of this process, waits for its peers. Valid as long as the group.
+  virtual host::WaitPlace& waitPlace(int rank) = 0;
+
   /// True once the process of `rank` is known to be gone, however it ended.
   virtual bool hasDied(int rank) const = 0;
 
-  /// Ends the communicator for all ranks with `failure`. Only the first failure counts.
+  /// Ends the communicator for all ranks with `failure`, and wakes those that sleep. Only the first
+  /// failure counts.
   virtual void fail(const Status& failure) = 0;
 
   /// Raised by fail(); looked at by every wait. Valid as long as the group.

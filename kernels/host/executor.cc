@@ -35,17 +35,20 @@ Blocked firstBlocked(std::span<Lane> lanes, const Work& work) {
 RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
   for (;;) {
     const Turn turn = takeTurn(lanes, work);
-    if (turn.finished) return {RunResult::kDone, {}};
+    const bool passedOn = waiter.place().progress();
+    if (turn.finished && waiter.place().flushed()) return {};
     if (turn.mismatched != nullptr) {
       return {RunResult::kMismatch, turn.mismatched->blockedOn(work)};
     }
-    if (turn.moved) {
+    if (turn.moved || passedOn) {
       waiter.progressed();
       continue;
     }
     const WaitResult waited = waiter.pause();
     if (waited == WaitResult::kAborted) return {RunResult::kAborted, {}};
-    if (waited == WaitResult::kCheckPeers) return {RunResult::kStalled, firstBlocked(lanes, work)};
+    if (waited == WaitResult::kCheckPeers) {
+      return {RunResult::kStalled, firstBlocked(lanes, work), turn.finished};
+    }
   }
 }
 

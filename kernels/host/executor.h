@@ -18,10 +18,13 @@ enum class RunResult : std::uint8_t {
 struct RunOutcome {
   RunResult result = RunResult::kDone;
   Blocked blocked;  ///< of the first lane that could not go on; after kStalled and kMismatch
+  /// After kStalled: all steps are done, but what they posted has not left this rank yet.
+  bool flushing = false;
 };
 
-/// Interleaves the lanes, which must not share connections. All lanes keep their place when the run
-/// ends early, so a stalled run is continued by calling again.
+/// Interleaves the lanes, which must not share connections, and moves what they post until all of
+/// it has left this rank. All lanes keep their place when the run ends early, so a stalled run is
+/// continued by calling again.
 /// @threads the thread that owns the lanes' connection ends
 /// @order   results are in the caller's memory on kDone; undefined else
 RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter);

@@ -19,7 +19,15 @@ class WaitPlace {
   /// True if nothing that this rank has posted waits for a further progress().
   virtual bool flushed() const = 0;
 
-  /// Sleeps until a peer may have changed something, at most for `atMost`. May return early.
+  /// Announces a sleep: whatever a peer changes from now on ends it. The rank looks once more and
+  /// then either sleeps or stays awake. Places whose sleep() looks by itself need none of it.
+  virtual void prepareSleep() {}
+
+  /// Takes back what prepareSleep() announced: something has moved meanwhile.
+  virtual void stayAwake() {}
+
+  /// Sleeps until a peer may have changed something, at most for `atMost`. May return early. Ends
+  /// what prepareSleep() began.
   virtual void sleep(std::chrono::microseconds atMost) = 0;
 
  protected:

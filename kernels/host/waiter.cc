@@ -1,6 +1,6 @@
 #include "kernels/host/waiter.h"
 
-#include <thread>
+#include <algorithm>
 
 #include <sched.h>
 
@@ -31,9 +31,20 @@ WaitResult Waiter::giveWay() {
   if (given < policy_.yields) {
     sched_yield();
   } else {
-    std::this_thread::sleep_for(policy_.nap);
+    sleepOrPrepare(now);
   }
   return WaitResult::kContinue;
+}
+
+void Waiter::sleepOrPrepare(Clock::time_point now) {
+  if (!announced_) {
+    announced_ = true;
+    place_->prepareSleep();
+    return;
+  }
+  announced_ = false;
+  const auto untilCheck = std::chrono::ceil<std::chrono::microseconds>(nextCheck_ - now);
+  place_->sleep(std::min(untilCheck, policy_.longestSleep));
 }
 
 std::chrono::milliseconds Waiter::waited() const {

@@ -5,6 +5,7 @@
 #include "kernels/memory_order.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <thread>
 
@@ -93,6 +94,87 @@ TEST(MemoryOrder, SharesOfASupplyDoNotOverlap) {
   other.join();
   // 0 + 1 + ... + (2 kRounds - 1): every number was given out once.
   EXPECT_EQ(sums[0] + sums[1], kRounds * (2 * kRounds - 1));
+}
+
+/// Rounds in which a rank goes to sleep just when its peer posts.
+struct SleepRace {
+  std::uint64_t posted = 0;
+  alignas(64) std::uint32_t asleep = 0;
+  alignas(64) std::uint64_t posterReady = 0;
+  alignas(64) std::uint64_t sleeperReady = 0;
+
+  /// @param announce announceSleep(), or a mutant of it
+  /// @return rounds in which the peer saw nobody asleep and the sleeper nothing posted
+  template <class Announce>
+  std::uint64_t oversleptRounds(std::uint64_t rounds, Announce announce) {
+    std::uint64_t silent = 0;  // whether the peer's last post found nobody asleep
+    std::thread poster([&] {
+      for (std::uint64_t k = 1; k <= rounds; ++k) {
+        meet(posterReady, sleeperReady, 2 * k - 1);
+        passNanoseconds(k % 61);
+        postCounter(posted, k);
+        silent = sleepAnnounced(asleep) ? 0 : 1;
+        meet(posterReady, sleeperReady, 2 * k);
+      }
+    });
+    std::uint64_t overslept = 0;
+    for (std::uint64_t k = 1; k <= rounds; ++k) {
+      meet(sleeperReady, posterReady, 2 * k - 1);
+      passNanoseconds(k % 59);
+      announce(asleep);
+      const bool missed = observeCounter(posted) < k;
+      meet(sleeperReady, posterReady, 2 * k);
+      overslept += missed && silent == 1 ? 1 : 0;
+      (void)endSleep(asleep);
+    }
+    poster.join();
+    return overslept;
+  }
+
+ private:
+  /// A few more each round, so that the two come at each other from all distances.
+  static void passNanoseconds(std::uint64_t some) {
+    for (volatile std::uint64_t left = some; left > 0;)
+      left = left - 1;
+  }
+
+  /// Both at once: whoever comes second sees the first one's counter while it still polls.
+  static void meet(std::uint64_t& own, std::uint64_t& other, std::uint64_t step) {
+    postCounter(own, step);
+    until([&] { return observeCounter(other) >= step; });
+  }
+};
+
+TEST(MemoryOrder, APostIsSeenOrItsPosterRings) {
+  if (!joinProcessFences()) GTEST_SKIP() << "this kernel has no membarrier for processes";
+  SleepRace race;
+  EXPECT_EQ(race.oversleptRounds(kRounds, announceSleep), 0U);
+}
+
+/// That the test above can fail: without the fence that the sleeper makes for both.
+TEST(MemoryOrder, WithoutAFenceSomePostsAreOverslept) {
+  const auto announceWithoutFence = [](std::uint32_t& asleep) {
+    std::atomic_ref(asleep).store(1, std::memory_order_relaxed);
+  };
+  std::uint64_t overslept = 0;
+  for (int attempt = 0; attempt < 10 && overslept == 0; ++attempt) {
+    SleepRace race;
+    overslept = race.oversleptRounds(kRounds, announceWithoutFence);
+  }
+  if (overslept == 0) GTEST_SKIP() << "the two threads never met on two processors";
+}
+
+TEST(MemoryOrder, OneOfSeveralTakesAnAnnouncementBack) {
+  for (int round = 0; round < 200; ++round) {
+    std::uint32_t asleep = 0;
+    announceSleep(asleep);
+    std::array<int, 2> taken{};
+    std::thread other([&] { taken[1] = endSleep(asleep) ? 1 : 0; });
+    taken[0] = endSleep(asleep) ? 1 : 0;
+    other.join();
+    EXPECT_EQ(taken[0] + taken[1], 1);
+    EXPECT_FALSE(sleepAnnounced(asleep));
+  }
 }
 
 TEST(MemoryOrder, RecordsAreReadWholeOrNotAtAll) {

@@ -12,7 +12,11 @@ struct ThreadGroup::Storage {
 };
 
 ThreadGroup::ThreadGroup(int ranks, std::size_t slotBytes, std::uint32_t slotCount)
-    : slotBytes_(slotBytes), slotCount_(slotCount), records_(static_cast<std::size_t>(ranks)) {}
+    : slotBytes_(slotBytes),
+      slotCount_(slotCount),
+      records_(static_cast<std::size_t>(ranks)),
+      bells_(static_cast<std::size_t>(ranks)),
+      places_(bells_.begin(), bells_.end()) {}
 
 ThreadGroup::~ThreadGroup() = default;
 
@@ -29,7 +33,12 @@ Result<ConnectionMemory> ThreadGroup::connection(int from, int to, int channel) 
     }
     storage = std::move(made);
   }
-  return ConnectionMemory{&storage->control, storage->slots.data(), slotBytes_, slotCount_};
+  return ConnectionMemory{&storage->control,
+                          storage->slots.data(),
+                          slotBytes_,
+                          slotCount_,
+                          &bells_[static_cast<std::size_t>(from)],
+                          &bells_[static_cast<std::size_t>(to)]};
 }
 
 void ThreadGroup::fail(const Status& failure) {
@@ -37,6 +46,8 @@ void ThreadGroup::fail(const Status& failure) {
   if (!failure_.ok()) return;
   failure_ = failure;
   host::raiseFlag(failed_);
+  for (Doorbell& bell : bells_)
+    bell.ring();
 }
 
 Status ThreadGroup::failure() const {

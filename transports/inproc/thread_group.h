@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "transports/doorbell_place.h"
 #include "transports/rank_group.h"
 
 namespace rondo::inproc {
@@ -29,6 +30,8 @@ class ThreadGroup final : public RankGroup {
 
   CallRecord& record(int rank) override { return records_[static_cast<std::size_t>(rank)]; }
 
+  host::WaitPlace& waitPlace(int rank) override { return places_[static_cast<std::size_t>(rank)]; }
+
   /// Threads do not outlive their process, nor die before it.
   bool hasDied(int /*rank*/) const override { return false; }
 
@@ -46,6 +49,8 @@ class ThreadGroup final : public RankGroup {
   std::size_t slotBytes_;
   std::uint32_t slotCount_;
   std::vector<CallRecord> records_;
+  std::vector<Doorbell> bells_;
+  std::vector<DoorbellPlace> places_;  // at the bells, by rank
   alignas(64) std::uint32_t failed_ = 0;
   mutable std::mutex mutex_;
   std::map<Key, std::unique_ptr<Storage>> connections_;

@@ -3,6 +3,7 @@
 // kernels/memory_order.h.
 //
 //     0         ArenaHeader
+//     ...       Doorbell      of each rank
 //     ...       CallRecord    of each rank
 //     ...       directory     one word per (from, to, channel): where that connection lies
 //     ...       connections   handed out in the order in which they are first needed:
@@ -16,6 +17,7 @@
 
 #include "transports/call_record.h"
 #include "transports/connection.h"
+#include "transports/doorbell.h"
 #include "transports/pages.h"
 
 namespace rondo::shm {
@@ -24,7 +26,7 @@ namespace rondo::shm {
 inline constexpr int kMaxChannels = 32;
 
 inline constexpr std::uint64_t kArenaMagic = 0x616e6572616f646eULL;  // "ndoarena"
-inline constexpr std::uint32_t kArenaVersion = 1;
+inline constexpr std::uint32_t kArenaVersion = 2;
 
 /// The failure that ended the communicator. `claim` decides whose it is; `flag` is raised once the
 /// rest is written.
@@ -57,7 +59,9 @@ inline constexpr std::uint64_t kNoMemory = 2;
 struct ArenaLayout {
   std::size_t ranks = 1;
 
-  constexpr std::size_t records() const { return sizeof(ArenaHeader); }
+  constexpr std::size_t bells() const { return sizeof(ArenaHeader); }
+
+  constexpr std::size_t records() const { return bells() + ranks * sizeof(Doorbell); }
 
   constexpr std::size_t directory() const { return records() + ranks * sizeof(CallRecord); }
 

@@ -69,7 +69,10 @@ Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena, std::span<const pi
 }
 
 ShmGroup::ShmGroup(Arena arena, std::vector<Process> processes)
-    : arena_(std::move(arena)), processes_(std::move(processes)) {}
+    : arena_(std::move(arena)), processes_(std::move(processes)) {
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank)
+    places_.emplace_back(bell(rank));
+}
 
 CallRecord& ShmGroup::record(int rank) {
   return *at<CallRecord>(layout().records() + static_cast<std::size_t>(rank) * sizeof(CallRecord));
@@ -90,9 +93,12 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
     RONDO_RETURN_IF_ERROR(awaitConnection(word));
   }
   const std::uint64_t offset = host::observeCounter(word);
-  return ConnectionMemory{
-      at<ConnectionControl>(offset), arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
-      static_cast<std::size_t>(header().slotBytes), static_cast<std::uint32_t>(header().slotCount)};
+  return ConnectionMemory{at<ConnectionControl>(offset),
+                          arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
+                          static_cast<std::size_t>(header().slotBytes),
+                          static_cast<std::uint32_t>(header().slotCount),
+                          &bell(from),
+                          &bell(to)};
 }
 
 Status ShmGroup::makeConnection(std::uint64_t& word) {
@@ -130,6 +136,8 @@ void ShmGroup::fail(const Status& failure) {
   shared.code = static_cast<std::int32_t>(failure.code());
   std::copy(text.begin(), text.end(), shared.text.begin());
   host::raiseFlag(shared.flag);
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank)
+    bell(rank).ring();
 }
 
 Status ShmGroup::failure() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/net/file_descriptor.h"
+#include "transports/doorbell_place.h"
 #include "transports/rank_group.h"
 #include "transports/shm/arena.h"
 #include "transports/shm/shared_layout.h"
@@ -30,6 +31,9 @@ class ShmGroup final : public RankGroup {
 
   Result<ConnectionMemory> connection(int from, int to, int channel) override;
   CallRecord& record(int rank) override;
+
+  host::WaitPlace& waitPlace(int rank) override { return places_[static_cast<std::size_t>(rank)]; }
+
   bool hasDied(int rank) const override;
   void fail(const Status& failure) override;
 
@@ -51,18 +55,23 @@ class ShmGroup final : public RankGroup {
 
   ArenaLayout layout() const { return {header().ranks}; }
 
+  Doorbell& bell(int rank) const {
+    return *at<Doorbell>(layout().bells() + static_cast<std::size_t>(rank) * sizeof(Doorbell));
+  }
+
   Status makeConnection(std::uint64_t& word);
   Status awaitConnection(std::uint64_t& word) const;
 
   /// The object at `offset` of the arena, which was put there when the arena was made or, for
-  /// connections, is all zeros from the start.
+  /// doorbells and connections, is all zeros from the start.
   template <class T>
   T* at(std::size_t offset) const {
     return reinterpret_cast<T*>(arena_.data() + offset);
   }
 
   mutable Arena arena_;
-  std::vector<Process> processes_;  // by rank
+  std::vector<Process> processes_;     // by rank
+  std::vector<DoorbellPlace> places_;  // by rank; each process uses its own
 };
 
 }  // namespace rondo::shm
