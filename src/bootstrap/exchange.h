@@ -2,6 +2,7 @@
 // the ranks meet (a rendezvous, an older communicator) is up to the implementation.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

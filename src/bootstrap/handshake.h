@@ -39,10 +39,11 @@ namespace rondo {
 
 /// What a connection is for; under the proof, so that none can be led to another service.
 enum class PeerRole : std::uint16_t {
-  kRendezvous = 1,    ///< joins a rendezvous
+  kRendezvous = 1,    ///< joins a rendezvous, for any number of rounds
   kSharedMemory = 2,  ///< passes memory of this host over a Unix socket
   kData = 3,          ///< carries data between ranks
   kControl = 4,       ///< carries heartbeats and news of failures
+  kProbe = 5,         ///< asks whether the rendezvous of its job is here, and goes
 };
 
 /// Who connects, as it says; to be believed once the handshake is done.
@@ -57,7 +58,7 @@ struct PeerIdentity {
 using Nonce = std::array<std::byte, 32>;
 
 /// Raised whenever the handshake, or anything that may follow it, changes.
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 
 /// For a whole handshake, so that silent strangers do not pile up. Long for a loaded host.
 inline constexpr std::chrono::milliseconds kHandshakeTimeout{2000};

@@ -1,6 +1,7 @@
 // How the ranks of a job find each other: one process makes a unique id and serves a rendezvous;
-// every rank joins it with a payload of its own and gets everyone's. What is in the payloads
-// (addresses, devices, host identity) is the caller's business.
+// every rank joins it and takes part in any number of rounds, in each of which it gives a payload
+// of its own and gets everyone's (rendezvous_session.h). What is in the payloads (addresses,
+// devices, host identity) is the caller's business.
 //
 // docs/bootstrap.md tells the whole story, with what strangers can and cannot do.
 #pragma once
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "kernels/memory_order.h"
+#include "src/bootstrap/exchange.h"
 #include "src/bootstrap/unique_id.h"
 #include "src/net/file_descriptor.h"
 #include "src/status.h"
@@ -21,8 +23,8 @@ namespace rondo {
 
 /// What both sides of a rendezvous may be told.
 struct RendezvousSettings {
-  /// For a rank to find the root and all others to come, from its call of joinRendezvous() on.
-  /// Zero: for ever.
+  /// For a rank to find the root and go through all rounds, from the moment it starts to look for
+  /// the root. Zero: for ever.
   std::chrono::milliseconds initTimeout = std::chrono::minutes{5};
   /// Which interfaces the root may advertise; see InterfaceRule::pattern. Empty: it chooses.
   std::string interfaces{};
@@ -34,14 +36,11 @@ struct RendezvousSettings {
   std::string advertisedAddress{};
 };
 
-/// The largest payload of a rank.
-inline constexpr std::size_t kMaxJoinPayloadBytes = std::size_t{16} * 1024;
-
 /// The most ranks a rendezvous counts to; far beyond what one root has file descriptors for.
 inline constexpr int kMostRanks = 1 << 20;
 
-/// Serves one rendezvous in a thread of its own. The thread ends once all ranks have everything, or
-/// with this object.
+/// Serves one rendezvous in a thread of its own. The thread ends once all ranks have left, or with
+/// this object. The port is free once all ranks have come.
 /// @threads any, for the const functions; the thread that destroys it is the last to use it.
 class Rendezvous {
  public:
@@ -59,7 +58,7 @@ class Rendezvous {
   /// that still wait for others get an error.
   ~Rendezvous();
 
-  /// Whether the service is over: all ranks have everything, or it failed.
+  /// Whether the service is over: all ranks came and have left since.
   bool ended() const { return host::flagRaised(ended_); }
 
   /// For all ranks. Valid as long as this object.
@@ -74,17 +73,11 @@ class Rendezvous {
   std::thread thread_;
 };
 
-/// Joins the rendezvous of `id` as one of `ranks` ranks and waits for the others. The root need not
-/// be up yet.
-/// @param rank    0 to ranks - 1; each joins once.
-/// @param ranks   1 to kMostRanks.
-/// @param payload at most kMaxJoinPayloadBytes.
+/// A RendezvousSession of one round.
+/// @param payload at most kMaxExchangeBytes.
 /// @return every rank's payload, by rank, the caller's own among them.
 /// @threads  any.
-/// @errors   InvalidArgument (arguments, id), NotSupported (no libsodium), Mismatch (another
-///   version, another secret, two ranks with one number, different numbers of ranks), Timeout
-///   (naming the missing ranks, or the root's addresses if it is not found), PeerLost (naming the
-///   rank, or the root), Aborted (the root gave up), SystemError.
+/// @errors   those of RendezvousSession::open() and allGather().
 Result<std::vector<std::string>> joinRendezvous(const UniqueId& id,
                                                 int rank,
                                                 int ranks,

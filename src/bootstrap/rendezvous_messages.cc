@@ -42,6 +42,7 @@ Status readFailure(const Frame& frame) {
 void appendJoin(std::vector<std::byte>& stream, const JoinMessage& join) {
   constexpr auto kMost = std::chrono::milliseconds{std::numeric_limits<std::uint32_t>::max()};
   FieldWriter fields;
+  fields.putU32(join.round);
   fields.putU32(static_cast<std::uint32_t>(std::min(join.patience, kMost).count()));
   fields.putString(join.payload);
   append(stream, RendezvousMessage::kJoin, fields);
@@ -61,16 +62,25 @@ void appendFailure(std::vector<std::byte>& stream, const Status& failure) {
   append(stream, RendezvousMessage::kFailure, fields);
 }
 
+void appendFarewell(std::vector<std::byte>& stream) {
+  append(stream, RendezvousMessage::kFarewell, FieldWriter{});
+}
+
 Result<JoinMessage> readJoin(const Frame& frame) {
   if (!is(frame, RendezvousMessage::kJoin)) {
     return Status::peerLost("its message has type {} instead of joining", frame.type);
   }
   FieldReader fields(frame.payload);
   JoinMessage join;
+  join.round = fields.takeU32();
   join.patience = std::chrono::milliseconds{fields.takeU32()};
   join.payload = fields.takeString();
   RONDO_RETURN_IF_ERROR(fields.finish());
   return join;
+}
+
+bool isFarewell(const Frame& frame) {
+  return is(frame, RendezvousMessage::kFarewell);
 }
 
 Result<EntryMessage> readEntry(const Frame& frame) {

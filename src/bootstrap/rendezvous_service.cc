@@ -34,9 +34,9 @@ enum Event : std::size_t { kStopEvent, kListenerEvent, kFirstGuestEvent };
 struct RendezvousService::Guest {
   enum Stage {
     kHandshaking,  ///< a stranger until proved otherwise
-    kJoining,      ///< knows the secret; its Join is to come
+    kJoining,      ///< knows the secret; its Join is to come, or after the first round its Farewell
     kWaiting,      ///< entered in the roster; must be silent now
-    kAnswering,    ///< is being sent the answer
+    kAnswering,    ///< is being sent the answer of its round
     kGone,         ///< to be removed
   };
 
@@ -60,6 +60,7 @@ struct RendezvousService::Guest {
   ServerHandshake handshake;
   FrameReader frames{kMaxJoinBytes};
   PeerIdentity identity;  ///< from kJoining on
+  Answer answer;          ///< in kAnswering
   std::size_t answeredBytes = 0;
 };
 
@@ -82,8 +83,8 @@ void RendezvousService::run() {
 }
 
 bool RendezvousService::finished() const {
-  const bool decided = stopping_ || (!answer_.empty() && !failed_);
-  return decided && !anyoneIs(Guest::kAnswering);
+  if (anyoneIs(Guest::kAnswering)) return false;
+  return stopping_ || (!parts_.listener.valid() && guests_.empty());
 }
 
 bool RendezvousService::anyoneIs(int stage) const {
@@ -181,15 +182,20 @@ Status RendezvousService::onHandshake(Guest& guest, std::span<const std::byte> b
   RONDO_RETURN_IF_ERROR(status);
   if (!guest.handshake.done()) return {};
   guest.identity = guest.handshake.peer();
-  guest.stage = Guest::kJoining;
-  if (guest.identity.role == PeerRole::kRendezvous) return {};
+  guest.stage = guest.identity.role == PeerRole::kProbe ? Guest::kGone : Guest::kJoining;
+  if (guest.stage == Guest::kGone || guest.identity.role == PeerRole::kRendezvous) return {};
   return Status::peerLost("it came for another service, {}", static_cast<int>(guest.identity.role));
 }
 
 Status RendezvousService::onFrame(Guest& guest, std::span<const std::byte> bytes) {
   RONDO_RETURN_IF_ERROR(guest.frames.receive(bytes));
   if (!guest.frames.complete()) return {};
-  Result<JoinMessage> join = readJoin(guest.frames.take());
+  const Frame frame = guest.frames.take();
+  if (isFarewell(frame)) {
+    part(guest);
+    return {};
+  }
+  Result<JoinMessage> join = readJoin(frame);
   RONDO_RETURN_IF_ERROR(join.status());
   enter(guest, *std::move(join));
   return {};
@@ -198,13 +204,14 @@ Status RendezvousService::onFrame(Guest& guest, std::span<const std::byte> bytes
 void RendezvousService::enter(Guest& guest, JoinMessage join) {
   guest.stage = Guest::kWaiting;
   guest.deadline = Deadline::within(join.patience);
-  if (!answer_.empty()) {
-    startAnswer(guest);
+  if (failure_ != nullptr) {
+    startAnswer(guest, failure_);
     return;
   }
-  RONDO_LOG(kDebug, kCommunicator, "rendezvous: rank {} of {} joined from {}", guest.identity.rank,
-            guest.identity.ranks, guest.name);
-  const Status status = roster_.enter(guest.identity, std::move(join.payload), guest.name);
+  RONDO_LOG(kDebug, kCommunicator, "rendezvous: rank {} of {} joined round {} from {}",
+            guest.identity.rank, guest.identity.ranks, join.round, guest.name);
+  Status status = roster_.enter(guest.identity, std::move(join), guest.name);
+  if (status.ok()) status = roster_.hopeless();
   if (!status.ok()) {
     fail(status);
   } else if (roster_.complete()) {
@@ -212,19 +219,35 @@ void RendezvousService::enter(Guest& guest, JoinMessage join) {
   }
 }
 
-void RendezvousService::startAnswer(Guest& guest) {
+void RendezvousService::startAnswer(Guest& guest, const Answer& answer) {
   guest.stage = Guest::kAnswering;
   guest.deadline = Deadline::within(stopping_ ? kFarewellTimeout : kAnswerTimeout);
+  guest.answer = answer;
+  guest.answeredBytes = 0;
   serve(guest);
 }
 
 Status RendezvousService::sendAnswer(Guest& guest) {
-  const auto rest = std::span<const std::byte>(answer_).subspan(guest.answeredBytes);
+  const auto rest = std::span<const std::byte>(*guest.answer).subspan(guest.answeredBytes);
   const Result<std::size_t> sent = sendSome(guest.socket.get(), rest, "it");
   RONDO_RETURN_IF_ERROR(sent.status());
   guest.answeredBytes += *sent;
-  if (guest.answeredBytes == answer_.size()) guest.stage = Guest::kGone;
+  if (guest.answeredBytes == guest.answer->size()) onAnswered(guest);
   return {};
+}
+
+void RendezvousService::onAnswered(Guest& guest) {
+  const bool wasFailure = guest.answer == failure_;
+  guest.answer.reset();
+  guest.stage = wasFailure ? Guest::kGone : Guest::kJoining;
+  // What a rank does between two rounds may take any time; those that wait for it are impatient.
+  if (!stopping_) guest.deadline = Deadline{};
+}
+
+void RendezvousService::part(Guest& guest) {
+  guest.stage = Guest::kGone;
+  roster_.depart(guest.identity.rank, guest.name, Departure::kFarewell);
+  if (const Status status = roster_.hopeless(); !status.ok()) fail(status);
 }
 
 void RendezvousService::enforceDeadline(Guest& guest) {
@@ -248,7 +271,10 @@ void RendezvousService::lose(Guest& guest, const Status& why) {
     logTrouble(Status(why).withContext(fmt::format("lost rank {} at {}", rank, guest.name)));
   }
   guest.socket.reset();
-  if (stage == Guest::kWaiting) fail(roster_.departure(rank));
+  const bool isMember = stage == Guest::kWaiting || roster_.round() > 0;
+  if (stage == Guest::kHandshaking || !isMember) return;
+  roster_.depart(rank, guest.name, Departure::kLost);
+  if (const Status status = roster_.hopeless(); !status.ok()) fail(status);
 }
 
 void RendezvousService::logStranger(const Guest& guest, const Status& why) {
@@ -261,24 +287,35 @@ void RendezvousService::logStranger(const Guest& guest, const Status& why) {
 }
 
 void RendezvousService::succeed() {
-  // All have come; whoever else connects is a stranger.
+  const auto table = std::make_shared<const std::vector<std::byte>>(roster_.table());
+  if (roster_.round() == 0) closeDoor();
+  roster_.startNextRound();
+  answerAll(table);
+}
+
+/// All have come; whoever else is here, or connects, is a stranger.
+void RendezvousService::closeDoor() {
   parts_.listener.reset();
-  decide(roster_.table());
+  for (const auto& guest : guests_) {
+    if (guest->stage >= Guest::kWaiting) continue;
+    guest->stage = Guest::kGone;
+    RONDO_LOG(kDebug, kCommunicator, "rendezvous: all ranks are here, {} is none of them",
+              guest->name);
+  }
 }
 
 void RendezvousService::fail(const Status& why) {
-  if (!answer_.empty()) return;  // it has failed already, and this came of it
+  if (failure_ != nullptr) return;  // it has failed already, and this came of it
   RONDO_LOG(kWarn, kCommunicator, "rendezvous failed: {}", why.message());
-  failed_ = true;
-  std::vector<std::byte> answer;
-  appendFailure(answer, why);
-  decide(std::move(answer));
+  std::vector<std::byte> failure;
+  appendFailure(failure, why);
+  failure_ = std::make_shared<const std::vector<std::byte>>(std::move(failure));
+  answerAll(failure_);
 }
 
-void RendezvousService::decide(std::vector<std::byte> answer) {
-  answer_ = std::move(answer);
+void RendezvousService::answerAll(const Answer& answer) {
   for (const auto& guest : guests_) {
-    if (guest->stage == Guest::kWaiting) startAnswer(*guest);
+    if (guest->stage == Guest::kWaiting) startAnswer(*guest, answer);
   }
 }
 

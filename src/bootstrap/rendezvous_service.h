@@ -1,6 +1,6 @@
 // The root's side of a rendezvous: one loop around poll() that takes connections, throws strangers
-// out, collects one Join per rank and answers all of them together. Rendezvous owns the thread that
-// runs it; the Roster knows what makes a rendezvous good or bad.
+// out, and in each round collects one Join per rank and answers all of them together. Rendezvous
+// owns the thread that runs it; the Roster knows what makes a round good or bad.
 #pragma once
 
 #include <memory>
@@ -39,12 +39,14 @@ class RendezvousService {
   RendezvousService& operator=(RendezvousService&&) = delete;
   ~RendezvousService();
 
-  /// Serves until all ranks have everyone's payload, or until the stop signal. After a failure it
-  /// stays, to tell ranks that come late.
+  /// Serves until all ranks that came to the first round have said farewell or are gone, or until
+  /// the stop signal. If the first round fails it stays, to tell ranks that come late.
   void run();
 
  private:
   struct Guest;
+  /// Shared by the guests it is being sent to; the last one frees it.
+  using Answer = std::shared_ptr<const std::vector<std::byte>>;
 
   bool finished() const;
   bool anyoneIs(int stage) const;  ///< a Guest::Stage
@@ -62,8 +64,10 @@ class RendezvousService {
   Status onHandshake(Guest& guest, std::span<const std::byte> bytes);
   Status onFrame(Guest& guest, std::span<const std::byte> bytes);
   void enter(Guest& guest, JoinMessage join);
-  void startAnswer(Guest& guest);
+  void startAnswer(Guest& guest, const Answer& answer);
   Status sendAnswer(Guest& guest);
+  void onAnswered(Guest& guest);
+  void part(Guest& guest);
 
   void enforceDeadline(Guest& guest);
   void lose(Guest& guest, const Status& why);
@@ -71,7 +75,8 @@ class RendezvousService {
 
   void succeed();
   void fail(const Status& why);
-  void decide(std::vector<std::byte> answer);
+  void closeDoor();
+  void answerAll(const Answer& answer);
   void stop();
 
   Parts parts_;
@@ -80,8 +85,7 @@ class RendezvousService {
   std::vector<pollfd> events_;                    ///< of stopSignal, listener, guests_
   Deadline acceptPause_ = Deadline::immediate();  ///< no new guests until then
   LogQuota strangerQuota_;
-  std::vector<std::byte> answer_;  ///< what all guests are told; empty until that is decided
-  bool failed_ = false;
+  Answer failure_;  ///< what all guests are told from now on; null: nothing is wrong
   bool stopping_ = false;
 };
 

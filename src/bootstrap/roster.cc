@@ -46,7 +46,7 @@ std::string listRanks(const std::vector<int>& ranks) {
   return list;
 }
 
-Status Roster::enter(const PeerIdentity& who, std::string payload, const std::string& where) {
+Status Roster::checkIdentity(const PeerIdentity& who, const std::string& where) {
   if (who.rank < 0 || who.rank >= who.ranks || who.ranks > kMostRanks) {
     return Status::mismatch(
         "a rank {} of {} joined from {}; ranks go from 0 to the number of ranks less one, which is "
@@ -56,20 +56,38 @@ Status Roster::enter(const PeerIdentity& who, std::string payload, const std::st
   if (ranks_ == 0) {
     ranks_ = who.ranks;
     first_ = who.rank;
+    firstWhere_ = where;
   }
-  if (who.ranks != ranks_) {
+  if (who.ranks == ranks_) return {};
+  return Status::mismatch(
+      "rank {} at {} was started as one of {} ranks, but rank {} at {} as one of {}; all ranks of "
+      "a "
+      "job must name the same number",
+      who.rank, where, who.ranks, first_, firstWhere_, ranks_);
+}
+
+Status Roster::enter(const PeerIdentity& who, JoinMessage join, const std::string& where) {
+  RONDO_RETURN_IF_ERROR(checkIdentity(who, where));
+  if (join.round != round_) {
     return Status::mismatch(
-        "rank {} at {} was started as one of {} ranks, but rank {} at {} as one of {}; all ranks "
-        "of "
-        "a job must name the same number",
-        who.rank, where, who.ranks, first_, entries_.at(first_).where, ranks_);
+        "rank {} at {} came to round {} of the rendezvous, which is at round {}", who.rank, where,
+        join.round, round_);
   }
-  const auto [entry, isNew] = entries_.try_emplace(who.rank, Entry{std::move(payload), where});
+  const auto [entry, isNew] = entries_.try_emplace(who.rank, Entry{std::move(join.payload), where});
   if (isNew) return {};
   return Status::mismatch(
       "rank {} joined twice, from {} and from {}; each rank needs a number of its own, and each "
       "communicator a unique id of its own",
       who.rank, entry->second.where, where);
+}
+
+void Roster::depart(int rank, const std::string& where, Departure how) {
+  gone_.insert_or_assign(rank, Absence{where, how});
+}
+
+void Roster::startNextRound() {
+  entries_.clear();
+  ++round_;
 }
 
 std::vector<std::byte> Roster::table() const {
@@ -81,18 +99,24 @@ std::vector<std::byte> Roster::table() const {
   return stream;
 }
 
-Status Roster::departure(int rank) const {
+Status Roster::hopeless() const {
+  if (gone_.empty() || entries_.empty()) return {};
+  const auto& [rank, absence] = *gone_.begin();
   return Status::peerLost(
-      "rank {} at {} closed its connection before all ranks had joined; its own messages should "
-      "say why (still missing: {})",
-      rank, entries_.at(rank).where, listRanks(missing()));
+      "rank {} at {} {} before all ranks had {}; its own messages should say why (still missing: "
+      "{})",
+      rank, absence.where,
+      absence.how == Departure::kFarewell ? "ended its part" : "closed its connection",
+      round_ == 0 ? std::string("joined") : fmt::format("come to round {}", round_),
+      listRanks(missing()));
 }
 
 Status Roster::overdue() const {
+  const std::string what = round_ == 0 ? "joined" : fmt::format("came to round {}", round_);
   return Status::timeout(
-      "only {} of {} ranks joined in time; missing: rank {}. Are they running, and can they reach "
-      "the root?",
-      entries_.size(), ranks_, listRanks(missing()));
+      "only {} of {} ranks {} in time; missing: rank {}. Are they running, and can they reach the "
+      "root?",
+      entries_.size(), ranks_, what, listRanks(missing()));
 }
 
 std::vector<int> Roster::missing() const {

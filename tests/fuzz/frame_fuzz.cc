@@ -26,6 +26,7 @@ void check(const Frame& frame) {
   if (const Result<JoinMessage> join = readJoin(frame); join.ok()) {
     checkSame(frame, appendJoin, *join);
   }
+  RONDO_CHECK(!isFarewell(frame) || !readJoin(frame).ok());
   if (const Result<EntryMessage> entry = readEntry(frame); entry.ok()) {
     checkSame(frame, appendEntry, *entry);
   }

@@ -51,6 +51,7 @@ void writeFrames(const std::filesystem::path& folder) {
   write(folder / "join", {255}, stream);
   appendEntry(stream, {.rank = 1, .payload = "host b"});
   appendFailure(stream, Status::timeout("missing: rank 2"));
+  appendFarewell(stream);
   write(folder / "all", {3}, stream);
 }
 

@@ -9,3 +9,6 @@ rondo_add_test(rendezvous_test LABELS unit SOURCES rendezvous_test.cc LIBRARIES 
 rondo_add_test(rendezvous_fault_test LABELS fault
   SOURCES rendezvous_fault_test.cc
   LIBRARIES rondo_static)
+rondo_add_test(rendezvous_rounds_test LABELS fault
+  SOURCES rendezvous_rounds_test.cc
+  LIBRARIES rondo_static)

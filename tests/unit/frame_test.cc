@@ -84,18 +84,19 @@ TEST(Frame, FieldsAreCheckedBeforeTheyAreTaken) {
 
 TEST(RendezvousMessages, ComeBackAsTheyWere) {
   Bytes stream;
-  appendJoin(stream, {.patience = std::chrono::milliseconds{1500}, .payload = "a\0b"});
+  appendJoin(stream, {.round = 3, .patience = std::chrono::milliseconds{1500}, .payload = "a\0b"});
   const Result<JoinMessage> join = readJoin(frameOf(stream));
   ASSERT_TRUE(join.ok());
+  EXPECT_EQ(join->round, 3U);
   EXPECT_EQ(join->patience, std::chrono::milliseconds{1500});
   EXPECT_EQ(join->payload, "a\0b");
 
   stream.clear();
-  appendEntry(stream, {.rank = 7, .payload = std::string(kMaxJoinPayloadBytes, 'x')});
+  appendEntry(stream, {.rank = 7, .payload = std::string(kMaxExchangeBytes, 'x')});
   const Result<EntryMessage> entry = readEntry(frameOf(stream));
   ASSERT_TRUE(entry.ok());
   EXPECT_EQ(entry->rank, 7);
-  EXPECT_EQ(entry->payload.size(), kMaxJoinPayloadBytes);
+  EXPECT_EQ(entry->payload.size(), kMaxExchangeBytes);
   EXPECT_FALSE(readJoin(frameOf(stream)).ok());
 
   stream.clear();
@@ -103,6 +104,11 @@ TEST(RendezvousMessages, ComeBackAsTheyWere) {
   const Status failure = readEntry(frameOf(stream)).status();
   EXPECT_EQ(failure.code(), StatusCode::kTimeout);
   EXPECT_EQ(failure.message(), "too late");
+
+  stream.clear();
+  appendFarewell(stream);
+  EXPECT_TRUE(isFarewell(frameOf(stream)));
+  EXPECT_FALSE(readJoin(frameOf(stream)).ok());
 }
 
 TEST(RendezvousMessages, UnknownCodesAreNotBelieved) {
@@ -127,7 +133,7 @@ TEST(Roster, IsCompleteOnceAllHaveCome) {
   EXPECT_FALSE(roster.complete());
   for (const int rank : {2, 0, 1}) {
     EXPECT_FALSE(roster.complete());
-    ASSERT_TRUE(roster.enter(rankOf(rank, 3), std::to_string(rank), "x").ok());
+    ASSERT_TRUE(roster.enter(rankOf(rank, 3), {.payload = std::to_string(rank)}, "x").ok());
   }
   EXPECT_TRUE(roster.complete());
 }
@@ -135,7 +141,7 @@ TEST(Roster, IsCompleteOnceAllHaveCome) {
 TEST(Roster, NamesWhoIsMissing) {
   Roster roster;
   for (const int rank : {1, 6})
-    ASSERT_TRUE(roster.enter(rankOf(rank, 8), "", "x").ok());
+    ASSERT_TRUE(roster.enter(rankOf(rank, 8), {}, "x").ok());
   EXPECT_NE(roster.overdue().message().find("only 2 of 8 ranks joined in time; missing: rank 0, 2 "
                                             "to 5, 7"),
             std::string_view::npos)
@@ -155,18 +161,35 @@ TEST(Roster, ListsOfRanksStayShort) {
 
 TEST(Roster, RefusesWhatDoesNotFit) {
   Roster roster;
-  ASSERT_TRUE(roster.enter(rankOf(1, 4), "", "10.0.0.1:5").ok());
-  const Status twice = roster.enter(rankOf(1, 4), "", "10.0.0.2:5");
+  ASSERT_TRUE(roster.enter(rankOf(1, 4), {}, "10.0.0.1:5").ok());
+  const Status twice = roster.enter(rankOf(1, 4), {}, "10.0.0.2:5");
   EXPECT_EQ(twice.code(), StatusCode::kMismatch);
   for (const char* part : {"rank 1", "10.0.0.1:5", "10.0.0.2:5"})
     EXPECT_NE(twice.message().find(part), std::string_view::npos) << twice.message();
-  const Status other = roster.enter(rankOf(2, 8), "", "10.0.0.3:5");
+  const Status other = roster.enter(rankOf(2, 8), {}, "10.0.0.3:5");
   for (const char* part : {"rank 2", "8 ranks", "rank 1", "as one of 4"})
     EXPECT_NE(other.message().find(part), std::string_view::npos) << other.message();
   for (const PeerIdentity& impossible :
        {rankOf(4, 4), rankOf(-1, 4), rankOf(0, 0), rankOf(0, -1), rankOf(0, kMostRanks + 1)}) {
-    EXPECT_EQ(roster.enter(impossible, "", "x").code(), StatusCode::kMismatch);
+    EXPECT_EQ(roster.enter(impossible, {}, "x").code(), StatusCode::kMismatch);
   }
+}
+
+TEST(Roster, ARoundStartsEmptyButRemembersWhoIsGone) {
+  Roster roster;
+  for (const int rank : {0, 1, 2})
+    ASSERT_TRUE(roster.enter(rankOf(rank, 3), {}, "x").ok());
+  roster.startNextRound();
+  EXPECT_FALSE(roster.complete());
+  EXPECT_EQ(roster.round(), 1U);
+  EXPECT_EQ(roster.enter(rankOf(0, 3), {}, "x").code(), StatusCode::kMismatch) << "round 0 is over";
+  roster.depart(2, "10.0.0.3:5", Departure::kLost);
+  EXPECT_TRUE(roster.hopeless().ok()) << "nobody waits for it";
+  ASSERT_TRUE(roster.enter(rankOf(1, 3), {.round = 1}, "x").ok());
+  const Status gone = roster.hopeless();
+  EXPECT_EQ(gone.code(), StatusCode::kPeerLost);
+  for (const char* part : {"rank 2 at 10.0.0.3:5", "round 1", "missing: 0, 2"})
+    EXPECT_NE(gone.message().find(part), std::string_view::npos) << gone.message();
 }
 
 TEST(LogQuota, LetsAFewThroughAndThenOneASecond) {

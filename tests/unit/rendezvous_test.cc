@@ -37,7 +37,7 @@ TEST(Rendezvous, SixtyFourRanksAtOnce) {
 
 TEST(Rendezvous, PayloadsAreAnyBytesOfAnyLength) {
   const auto rendezvous = startRendezvous();
-  const std::string longest(kMaxJoinPayloadBytes, '\xff');
+  const std::string longest(kMaxExchangeBytes, '\xff');
   Payloads first = Status::internal("has not run");
   std::thread other(
       [&] { first = joinRendezvous(rendezvous->id(), 0, 2, longest, loopbackSettings()); });
@@ -57,16 +57,15 @@ TEST(Rendezvous, MegabytesReachASlowReader) {
   std::vector<Payloads> results(kRanks, Status::internal("has not run"));
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&, rank] {
-      results[static_cast<std::size_t>(rank)] =
-          joinRendezvous(rendezvous->id(), rank, kRanks, std::string(kMaxJoinPayloadBytes, 'x'),
-                         loopbackSettings());
+      results[static_cast<std::size_t>(rank)] = joinRendezvous(
+          rendezvous->id(), rank, kRanks, std::string(kMaxExchangeBytes, 'x'), loopbackSettings());
     });
   }
   for (std::thread& thread : threads)
     thread.join();
   for (const Payloads& result : results) {
     ASSERT_TRUE(result.ok()) << result.status().message();
-    EXPECT_EQ(result->back().size(), kMaxJoinPayloadBytes);
+    EXPECT_EQ(result->back().size(), kMaxExchangeBytes);
   }
 }
 
@@ -124,8 +123,7 @@ TEST(Rendezvous, BadArgumentsAreNamed) {
   expectFailure(join(2, 2, 0), StatusCode::kInvalidArgument, {"rank 2 of 2"});
   expectFailure(join(-1, 2, 0), StatusCode::kInvalidArgument, {"rank -1 of 2"});
   expectFailure(join(0, 0, 0), StatusCode::kInvalidArgument, {"0 ranks"});
-  expectFailure(join(0, 1, kMaxJoinPayloadBytes + 1), StatusCode::kInvalidArgument,
-                {"16385 bytes"});
+  expectFailure(join(0, 1, kMaxExchangeBytes + 1), StatusCode::kInvalidArgument, {"16385 bytes"});
   expectFailure(joinRendezvous(UniqueId{}, 0, 1, "", settings), StatusCode::kInvalidArgument,
                 {"no unique id"});
   RendezvousSettings range = settings;
