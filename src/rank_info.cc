@@ -1,11 +1,9 @@
 #include "src/rank_info.h"
 
 #include <algorithm>
-#include <bit>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
-#include <sched.h>
 #include <unistd.h>
 
 namespace rondo {
@@ -22,17 +20,6 @@ std::string namespaceName(const char* kind) {
   return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : "none";
 }
 
-ProcessorMask allowedProcessors() {
-  ProcessorMask processors{};
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return processors;
-  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &mask)) processors[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
-  }
-  return processors;
-}
-
 /// The planner's inputs, by the names under which users know them.
 Json plannerInputs(const RankInfo& info) {
   return {{"slots of bytes (RONDO_CHUNK_BYTES)", info.slotBytes},
@@ -46,7 +33,7 @@ Json plannerInputs(const RankInfo& info) {
 
 std::string encodeRankInfo(const RankInfo& info) {
   const Json json = {{"process", info.process},      {"host", info.host},
-                     {"socket", info.socket},        {"processors", info.processors},
+                     {"socket", info.socket},        {"processors", info.processors.words()},
                      {"slotBytes", info.slotBytes},  {"slotCount", info.slotCount},
                      {"channels", info.channels},    {"reproducible", info.reproducible},
                      {"algorithms", info.algorithms}};
@@ -67,7 +54,7 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     json.at("process").get_to(info.process);
     json.at("host").get_to(info.host);
     json.at("socket").get_to(info.socket);
-    json.at("processors").get_to(info.processors);
+    info.processors = ProcessorMask(json.at("processors").get<ProcessorMask::Words>());
     json.at("slotBytes").get_to(info.slotBytes);
     json.at("slotCount").get_to(info.slotCount);
     json.at("channels").get_to(info.channels);
@@ -117,15 +104,10 @@ Status checkAgreement(std::span<const RankInfo> infos) {
 }
 
 int sharedProcessors(std::span<const RankInfo> infos) {
-  ProcessorMask all{};
-  for (const RankInfo& info : infos) {
-    for (std::size_t word = 0; word < all.size(); ++word)
-      all[word] |= info.processors[word];
-  }
-  int count = 0;
-  for (const std::uint64_t word : all)
-    count += std::popcount(word);
-  return std::max(count, 1);
+  ProcessorMask all;
+  for (const RankInfo& info : infos)
+    all |= info.processors;
+  return std::max(all.count(), 1);
 }
 
 }  // namespace rondo

@@ -10,18 +10,16 @@
 
 #include "src/config.h"
 #include "src/planner.h"
+#include "src/processors.h"
 #include "src/status.h"
 
 namespace rondo {
-
-/// Processors as bits, as many as cpu_set_t holds.
-using ProcessorMask = std::array<std::uint64_t, 16>;
 
 struct RankInfo {
   std::int32_t process = 0;
   std::string host;    ///< equal exactly for ranks that can share memory
   std::string socket;  ///< abstract Unix address at which this rank hands out shared memory
-  ProcessorMask processors{};
+  ProcessorMask processors;
   std::uint64_t slotBytes = 0;
   std::uint64_t slotCount = 0;
   std::int32_t channels = 0;

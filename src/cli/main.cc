@@ -10,6 +10,7 @@
 #include "src/cli/explain/explain.h"
 #include "src/cli/explain/registry_list.h"
 #include "src/cli/explain/request.h"
+#include "src/cli/explain/topology_text.h"
 #include "src/cli/perf/options.h"
 #include "src/cli/perf/perf.h"
 #include "src/status.h"
@@ -51,15 +52,28 @@ int runPerfCommand(const CLI::App& command, const perf::PerfFlags& flags) {
   return toInt(verdict->allRight ? ExitCode::kOk : ExitCode::kWrongResult);
 }
 
+Result<std::string> explainTopology(const ExplainFlags& flags) {
+  RONDO_RETURN_IF_ERROR(checkRanks(flags.ranks));
+  const Result<Topology> topology = topologyOf(flags.machine);
+  RONDO_RETURN_IF_ERROR(topology.status());
+  return topologyText(*topology, flags.ranks);
+}
+
+/// What is asked for: the topology, or a call.
+Result<std::string> explainWhat(const ExplainFlags& flags) {
+  if (flags.topology) return explainTopology(flags);
+  const Result<ExplainRequest> request = understand(flags);
+  RONDO_RETURN_IF_ERROR(request.status());
+  return explain(*request);
+}
+
 int runExplainCommand(const CLI::App& command, const ExplainFlags& flags) {
   if (const Status status = refuseExtras(command); !status.ok()) return fail(status);
   if (flags.list) {
     fmt::print("{}", registryText());
     return toInt(ExitCode::kOk);
   }
-  const Result<ExplainRequest> request = understand(flags);
-  if (!request.ok()) return fail(request.status());
-  const Result<std::string> text = explain(*request);
+  const Result<std::string> text = explainWhat(flags);
   if (!text.ok()) return fail(text.status());
   fmt::print("{}", *text);
   return toInt(ExitCode::kOk);

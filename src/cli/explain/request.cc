@@ -14,7 +14,6 @@ namespace {
 
 /// So many ranks' steps are all printed.
 constexpr int kFewRanks = 4;
-constexpr int kMostRanks = 65536;
 
 Status checkRank(std::string_view flag, int rank, int ranks) {
   if (rank >= 0 && rank < ranks) return {};
@@ -109,7 +108,17 @@ void addExplainFlags(CLI::App& app, ExplainFlags& flags) {
   app.add_flag("--reproducible", flags.reproducible, "Add in rank order whatever the size");
   app.add_option("--cpus", flags.cpus, "Processors that the ranks share [those of this machine]");
   app.add_flag("--all", flags.all, "Leave nothing out of long lists");
+  app.add_flag("--topology", flags.topology,
+               "Show the machine and where --ranks should run on it, and end");
+  app.add_option("--machine", flags.machine,
+                 "For --topology: a file of lstopo (XML), or e.g. \"package:2 l3:8 core:8 pu:2\" "
+                 "[this machine]");
   app.add_flag("--list", flags.list, "List the algorithms of all operations, and end");
+}
+
+Status checkRanks(int ranks) {
+  if (ranks >= 1 && ranks <= kMostExplainedRanks) return {};
+  return Status::invalidArgument("--ranks: {} is not from 1 to {}", ranks, kMostExplainedRanks);
 }
 
 Result<ExplainRequest> understand(const ExplainFlags& flags) {
@@ -117,9 +126,7 @@ Result<ExplainRequest> understand(const ExplainFlags& flags) {
     return Status::invalidArgument(
         "OPERATION is missing, e.g. rondo explain all_reduce 1M; --list has the algorithms");
   }
-  if (flags.ranks < 1 || flags.ranks > kMostRanks) {
-    return Status::invalidArgument("--ranks: {} is not from 1 to {}", flags.ranks, kMostRanks);
-  }
+  RONDO_RETURN_IF_ERROR(checkRanks(flags.ranks));
   ExplainRequest request;
   RONDO_RETURN_IF_ERROR(readOperation(flags, request));
   RONDO_RETURN_IF_ERROR(readCount(flags, request));

@@ -29,6 +29,8 @@ struct ExplainFlags {
   int cpus = 0;  ///< 0: those of this machine
   bool all = false;
   bool list = false;
+  bool topology = false;
+  std::string machine;  ///< for `topology`; empty: this one
 };
 
 /// Declares the flags on `app`, to be stored in `flags`.
@@ -42,6 +44,13 @@ struct ExplainRequest {
   std::vector<int> shownRanks;  ///< whose steps are printed
   bool everything = false;      ///< nothing is left out
 };
+
+/// The most ranks that `rondo explain` takes.
+inline constexpr int kMostExplainedRanks = 65536;
+
+/// Ok for 1 to kMostExplainedRanks.
+/// @errors InvalidArgument, naming the flag
+Status checkRanks(int ranks);
 
 /// Takes the environment's settings into account, as a communicator would.
 /// @errors InvalidArgument, naming the flag
