@@ -15,7 +15,6 @@
 #include "src/config.h"
 #include "src/last_error.h"
 #include "src/log.h"
-#include "src/process_ranks.h"
 #include "src/rendezvous_keeper.h"
 #include "src/status.h"
 

@@ -4,9 +4,11 @@
 #include <new>
 #include <utility>
 
+#include "src/bootstrap/rendezvous_session.h"
 #include "src/log.h"
 #include "src/process_ranks.h"
 #include "src/processors.h"
+#include "src/rendezvous_keeper.h"
 #include "src/stall.h"
 #include "transports/inproc/thread_group.h"
 
@@ -17,6 +19,9 @@ namespace {
 PlanSettings planSettings(const Config& config) {
   return {config.reproducible, config.channels, config.algorithms};
 }
+
+/// For a rank that sent what does not fit to say what it is doing: the message is better then.
+constexpr std::chrono::milliseconds kPatienceForNews{1000};
 
 /// Yields before a rank sleeps that shares its processor. Of 0, 5, 20, 100 and 1000 the best or
 /// next to it for 4 and 8 ranks on 2 processors at 8 bytes, 64 KiB and 1 MiB (docs/performance.md):
@@ -77,12 +82,23 @@ Result<std::unique_ptr<Communicator>> Communicator::createRank(const UniqueId& i
                                                                int rank,
                                                                int ranks,
                                                                const Config& config) {
+  const Result<UniqueIdContent> content = readUniqueId(id);
+  if (!content.ok()) return content.status();
+  Result<std::unique_ptr<RendezvousSession>> session =
+      RendezvousSession::open(id, rank, ranks, rendezvousSettings(config));
+  if (!session.ok()) return std::move(session).status();
+  return createRank(**session, content->secret, rank, ranks, config);
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::createRank(
+    Exchange& exchange, const SecretKey& key, int rank, int ranks, const Config& config) {
   const PlanFacts own = planFacts(ranks, usableProcessors(), config);
-  Result<JoinedRanks> joined = joinProcessRanks(id, rank, own, config);
+  Result<JoinedRanks> joined = joinProcessRanks(exchange, key, rank, own, config);
   if (!joined.ok()) return std::move(joined).status();
   RONDO_LOG(kInfo, kCommunicator, (LogContext{rank, config.name}),
-            "joined ranks {} as processes over shm cpus {} slots {} of bytes {}", ranks,
-            joined->facts.cpus, joined->facts.slotCount, joined->facts.slotBytes);
+            "joined {} ranks as processes: {}; cpus {} slots {} of bytes {}", ranks,
+            joined->group->describe(), joined->facts.cpus, joined->facts.slotCount,
+            joined->facts.slotBytes);
   return std::unique_ptr<Communicator>(
       new Communicator(rank, std::move(joined->group), config, joined->facts));
 }
@@ -100,7 +116,7 @@ Communicator::Communicator(int rank,
       ends_(rank, group_) {}
 
 Communicator::~Communicator() {
-  group_->record(rank_).leave();
+  group_->leave(rank_);
 }
 
 void Communicator::abort() {
@@ -170,6 +186,7 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
       case host::RunResult::kAborted:
         return group_->failure();
       case host::RunResult::kMismatch:
+        group_->awaitRefreshed(outcome.blocked.peer, kPatienceForNews);
         return failAll(mismatchWith(rank_, current_, outcome.blocked.peer,
                                     group_->record(outcome.blocked.peer)));
       case host::RunResult::kStalled:
@@ -184,14 +201,17 @@ Status Communicator::checkPeer(PreparedOperation& operation, const host::Work& w
   const CallRecord& record = group_->record(peer);
   Status judged = judgePeer(rank_, current_, peer, record);
   if (!judged.ok()) return failAll(judged);
-  if (record.finished() < current_.sequence) {
-    if (!group_->hasDied(peer)) return {};
-    return failAll(diedBefore(rank_, current_, peer));
-  }
-  // Whatever the peer did in this call is visible by now, so what is missing will never come.
+  group_->refresh(peer);
+  const bool finished = record.finished() >= current_.sequence && !group_->mayBeOnItsWay(peer);
+  const std::string whyLost = group_->whyLost(peer);
+  if (!finished && whyLost.empty()) return {};
+  // Whatever the peer did in this call has come by now, so what is missing will never come.
+  group_->waitPlace(rank_).progress();
   const bool stillBlocked = std::ranges::any_of(
       operation.lanes, [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });
-  return stillBlocked ? failAll(finishedWithout(rank_, current_, peer, record)) : Status();
+  if (!stillBlocked) return {};
+  return failAll(finished ? finishedWithout(rank_, current_, peer, record)
+                          : lostBefore(rank_, current_, peer, whyLost));
 }
 
 std::string Communicator::describeWait(const host::RunOutcome& outcome) {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "kernels/host/executor.h"
+#include "src/bootstrap/exchange.h"
+#include "src/bootstrap/secret_key.h"
 #include "src/bootstrap/unique_id.h"
 #include "src/collective_call.h"
 #include "src/config.h"
@@ -36,7 +38,11 @@ class Communicator {
                                                           int ranks,
                                                           const Config& config);
 
-  /// Tells the other ranks that this one has left.
+  /// The same, for ranks that meet by `exchange` and share `key`.
+  static Result<std::unique_ptr<Communicator>> createRank(
+      Exchange& exchange, const SecretKey& key, int rank, int ranks, const Config& config);
+
+  /// Tells the other ranks that this one has left, once they have taken what it sent.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

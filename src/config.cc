@@ -121,6 +121,23 @@ Verdict storeAlgorithms(Config& config, std::string_view text) {
   return {};
 }
 
+/// Stores a list of transports; their order is the library's.
+Verdict storeTransports(Config& config, std::string_view text) {
+  std::vector<std::string_view> chosen;
+  for (bool more = true; more;) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto* const known = std::ranges::find(kTransports, text.substr(0, comma));
+    if (known == kTransports.end()) return {false, {}};
+    chosen.push_back(*known);
+    more = comma < text.size();
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  std::erase_if(config.transports, [&](std::string_view transport) {
+    return std::ranges::find(chosen, transport) == chosen.end();
+  });
+  return {};
+}
+
 constexpr std::string_view kMillisAccepted = "milliseconds up to 2147483647, or 0 for never";
 constexpr std::int64_t kMaxMillis = std::numeric_limits<std::int32_t>::max();
 
@@ -144,6 +161,9 @@ constexpr Setting kSettings[] = {
      storeNumber<&Config::warningAfter, 1, kMaxMillis>},
     {"RONDO_INIT_TIMEOUT_MS", "initTimeoutMs", &rondoConfig_t::initTimeoutMs, "300000",
      kMillisAccepted, storeNumber<&Config::initTimeout, 1, kMaxMillis>},
+    {"RONDO_CONNECT_TIMEOUT_MS", "", std::monostate{}, "60000", kMillisAccepted,
+     storeNumber<&Config::connectTimeout, 1, kMaxMillis>},
+    {"RONDO_TRANSPORT", "", std::monostate{}, "shm,tcp", "a list of shm and tcp", storeTransports},
     {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
      "error, warn, info, debug or trace", storeLogLevel},
     {"RONDO_LOG_FILE", "", std::monostate{}, "",

@@ -33,6 +33,9 @@ struct ChosenSetting {
   std::optional<std::string> overruled;
 };
 
+/// The transports between processes, in the order in which they are tried.
+inline constexpr std::array<std::string_view, 2> kTransports = {"shm", "tcp"};
+
 /// All settings of one communicator. Milliseconds of zero mean "never".
 struct Config {
   std::string name = "world";
@@ -45,6 +48,9 @@ struct Config {
   std::chrono::milliseconds operationTimeout = std::chrono::minutes{30};
   std::chrono::milliseconds warningAfter = std::chrono::seconds{30};
   std::chrono::milliseconds initTimeout = std::chrono::minutes{5};
+  std::chrono::milliseconds connectTimeout = std::chrono::minutes{1};
+  /// Those that may be used between processes, best first.
+  std::vector<std::string_view> transports{kTransports.begin(), kTransports.end()};
   LogSettings log;
 
   /// How it came about; for logConfig().

@@ -1,14 +1,15 @@
 #include "src/process_ranks.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "src/log.h"
 #include "src/net/deadline.h"
 #include "src/rank_info.h"
-#include "transports/shm/arena_exchange.h"
-#include "transports/shm/shm_group.h"
+#include "src/transport_choice.h"
+#include "transports/shm/shm_transport.h"
+#include "transports/tcp/tcp_transport.h"
 
 namespace rondo {
 
@@ -24,81 +25,134 @@ Result<std::vector<RankInfo>> decodeAll(const std::vector<std::string>& texts) {
   return infos;
 }
 
-/// Shared memory is the one transport between processes so far.
-Status checkOneHost(const std::vector<RankInfo>& infos) {
-  for (std::size_t rank = 1; rank < infos.size(); ++rank) {
-    if (infos[rank].host == infos.front().host) continue;
-    return Status::notSupported(
-        "ranks 0 and {} do not share a host (or a pid or network namespace of it): this version "
-        "connects processes by shared memory only; start all ranks in one container or host",
-        rank);
-  }
-  return {};
-}
-
-/// Rank 0 makes the arena and hands it out; the others fetch it.
-Result<shm::Arena> shareArena(int rank,
-                              const std::vector<RankInfo>& infos,
-                              const shm::ArenaListener& listener,
-                              const PlanFacts& facts,
-                              const SecretKey& key,
-                              Deadline deadline) {
-  if (rank != 0) return shm::takeArena(infos.front().socket, rank, facts.ranks, key, deadline);
-  Result<shm::Arena> arena =
-      shm::ShmGroup::makeArena(facts.ranks, facts.slotBytes, facts.slotCount);
-  if (!arena.ok()) return arena;
-  RONDO_RETURN_IF_ERROR(listener.handOut(*arena, facts.ranks - 1, facts.ranks, key, deadline));
-  return arena;
-}
-
-std::vector<pid_t> processesOf(const std::vector<RankInfo>& infos) {
-  std::vector<pid_t> processes;
+std::vector<Offers> offersOf(const std::vector<RankInfo>& infos) {
+  std::vector<Offers> offers;
   for (const RankInfo& info : infos)
-    processes.push_back(info.process);
-  return processes;
+    offers.push_back(info.offers);
+  return offers;
 }
+
+bool allows(const Config& config, std::string_view transport) {
+  return std::ranges::find(config.transports, transport) != config.transports.end();
+}
+
+/// One rank on its way into a communicator.
+class Joining {
+ public:
+  Joining(Exchange& exchange,
+          const SecretKey& key,
+          int rank,
+          const PlanFacts& own,
+          const Config& config)
+      : exchange_(exchange), key_(key), rank_(rank), facts_(own), config_(config) {}
+
+  Result<JoinedRanks> run() {
+    makeTransports();
+    const OwnOffers own = makeOffers(transports_);
+    RONDO_RETURN_IF_ERROR(introduce(own.offers));
+    const std::vector<Offers> offers = offersOf(infos_);
+    const Outcomes outcomes = openTransports(transports_, rank_, offers, own.reasons, deadline_);
+    Result<std::vector<Outcomes>> all = tellOutcomes(outcomes);
+    RONDO_RETURN_IF_ERROR(all.status());
+    Result<std::vector<std::vector<std::size_t>>> routes =
+        chooseRoutes(transports_, rank_, offers, *all);
+    RONDO_RETURN_IF_ERROR(routes.status());
+    return formGroup(*std::move(routes));
+  }
+
+ private:
+  void makeTransports() {
+    const SlotShape slots{facts_.slotBytes, facts_.slotCount};
+    if (allows(config_, "shm")) {
+      shm_ = std::make_shared<shm::ShmTransport>(rank_, hostIdentity({}), slots, key_);
+      transports_.push_back(shm_);
+    }
+    if (!allows(config_, "tcp")) return;
+    const ControlSettings settings{
+        .rank = rank_, .ranks = facts_.ranks, .addresses = {}, .ports = {}};
+    Result<std::unique_ptr<ControlPlane>> control = ControlPlane::open(settings, key_);
+    // Ranks that share memory do without.
+    if (control.ok()) control_ = *std::move(control);
+    transports_.push_back(std::make_shared<tcp::TcpTransport>(
+        rank_, slots, control_.get(), control.status(), config_.connectTimeout));
+  }
+
+  /// Tells all ranks about this one, and learns about them.
+  Status introduce(const Offers& offers) {
+    RankInfo info = describeThisRank(config_);
+    info.slotBytes = facts_.slotBytes;
+    info.slotCount = facts_.slotCount;
+    info.offers = offers;
+    const Result<std::vector<std::string>> texts = exchange_.allGather(encodeRankInfo(info));
+    RONDO_RETURN_IF_ERROR(texts.status());
+    Result<std::vector<RankInfo>> infos = decodeAll(*texts);
+    RONDO_RETURN_IF_ERROR(infos.status());
+    infos_ = *std::move(infos);
+    facts_.cpus = sharedProcessors(infos_);
+    return checkAgreement(infos_);
+  }
+
+  Result<std::vector<Outcomes>> tellOutcomes(const Outcomes& own) {
+    const Result<std::vector<std::string>> texts = exchange_.allGather(encodeTexts(own));
+    RONDO_RETURN_IF_ERROR(texts.status());
+    std::vector<Outcomes> all;
+    for (std::size_t rank = 0; rank < texts->size(); ++rank) {
+      Result<Outcomes> outcomes = decodeTexts(static_cast<int>(rank), (*texts)[rank], own.size());
+      RONDO_RETURN_IF_ERROR(outcomes.status());
+      all.push_back(*std::move(outcomes));
+    }
+    return all;
+  }
+
+  Result<JoinedRanks> formGroup(std::vector<std::vector<std::size_t>> routes) {
+    ProcessGroup::Parts parts;
+    parts.rank = rank_;
+    parts.ranks = facts_.ranks;
+    parts.communicator = config_.name;
+    parts.onBoard = ranksOnBoard(routes);
+    const bool shared = std::ranges::count(parts.onBoard, true) > 1;
+    parts.board = shared ? shm_->board() : std::make_shared<PrivateBoard>();
+    const bool alone = std::ranges::all_of(parts.onBoard, [](bool onBoard) { return onBoard; });
+    parts.control = std::move(control_);
+    parts.transports = std::move(transports_);
+    parts.routes = std::move(routes);
+    parts.connectTimeout = config_.connectTimeout;
+    parts.leaveTimeout = config_.operationTimeout;
+    JoinedRanks joined{std::make_shared<ProcessGroup>(std::move(parts)), facts_};
+    if (!alone) RONDO_RETURN_IF_ERROR(joined.group->joinControl(deadline_));
+    return joined;
+  }
+
+  /// Those with whom this rank shares memory, and itself.
+  std::vector<bool> ranksOnBoard(const std::vector<std::vector<std::size_t>>& routes) const {
+    std::vector<bool> onBoard;
+    for (int peer = 0; peer < facts_.ranks; ++peer) {
+      const std::vector<std::size_t>& route = routes[static_cast<std::size_t>(peer)];
+      onBoard.push_back(peer == rank_ || transports_[route.front()]->sharesMemory());
+    }
+    return onBoard;
+  }
+
+  Exchange& exchange_;
+  const SecretKey& key_;
+  const int rank_;
+  PlanFacts facts_;
+  const Config& config_;
+  const Deadline deadline_ = Deadline::within(config_.initTimeout);
+  std::unique_ptr<ControlPlane> control_;
+  std::shared_ptr<shm::ShmTransport> shm_;  // one of transports_, or null
+  TransportList transports_;
+  std::vector<RankInfo> infos_;  // by rank
+};
 
 }  // namespace
 
-RendezvousSettings rendezvousSettings(const Config& config) {
-  RendezvousSettings settings;
-  settings.initTimeout = config.initTimeout;
-  return settings;
-}
-
-Result<JoinedRanks> joinProcessRanks(const UniqueId& id,
+Result<JoinedRanks> joinProcessRanks(Exchange& exchange,
+                                     const SecretKey& key,
                                      int rank,
                                      const PlanFacts& own,
                                      const Config& config) {
-  const Deadline deadline = Deadline::within(config.initTimeout);
-  const Result<UniqueIdContent> content = readUniqueId(id);
-  if (!content.ok()) return content.status();
-  const Result<shm::ArenaListener> listener = shm::ArenaListener::create();
-  if (!listener.ok()) return listener.status();
-
-  RankInfo info = describeThisRank(config);
-  info.socket = listener->address();
-  info.slotBytes = own.slotBytes;
-  info.slotCount = own.slotCount;
-  const Result<std::vector<std::string>> texts =
-      joinRendezvous(id, rank, own.ranks, encodeRankInfo(info), rendezvousSettings(config));
-  if (!texts.ok()) return texts.status();
-  const Result<std::vector<RankInfo>> infos = decodeAll(*texts);
-  if (!infos.ok()) return infos.status();
-  RONDO_RETURN_IF_ERROR(checkAgreement(*infos));
-  RONDO_RETURN_IF_ERROR(checkOneHost(*infos));
-
-  JoinedRanks joined;
-  joined.facts = own;
-  joined.facts.cpus = sharedProcessors(*infos);
-  Result<shm::Arena> arena =
-      shareArena(rank, *infos, *listener, joined.facts, content->secret, deadline);
-  if (!arena.ok()) return std::move(arena).status();
-  Result<std::unique_ptr<shm::ShmGroup>> group =
-      shm::ShmGroup::join(*std::move(arena), processesOf(*infos));
-  if (!group.ok()) return std::move(group).status();
-  joined.group = *std::move(group);
-  return joined;
+  return Joining(exchange, key, rank, own, config).run();
 }
 
 }  // namespace rondo

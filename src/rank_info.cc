@@ -20,40 +20,55 @@ std::string namespaceName(const char* kind) {
   return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : "none";
 }
 
+Status unreadable(int rank) {
+  return Status::mismatch(
+      "rank {} introduced itself in a way this version does not understand; all ranks must use "
+      "the same version of the library",
+      rank);
+}
+
 /// The planner's inputs, by the names under which users know them.
 Json plannerInputs(const RankInfo& info) {
   return {{"slots of bytes (RONDO_CHUNK_BYTES)", info.slotBytes},
           {"slots per connection (RONDO_SLOTS_PER_CONNECTION)", info.slotCount},
           {"channels (RONDO_CHANNELS)", info.channels},
           {"reproducible (RONDO_REPRODUCIBLE)", info.reproducible},
-          {"algorithms (RONDO_ALGORITHM)", info.algorithms}};
+          {"algorithms (RONDO_ALGORITHM)", info.algorithms},
+          {"transports (RONDO_TRANSPORT)", info.transports}};
 }
 
 }  // namespace
 
 std::string encodeRankInfo(const RankInfo& info) {
-  const Json json = {{"process", info.process},      {"host", info.host},
-                     {"socket", info.socket},        {"processors", info.processors.words()},
-                     {"slotBytes", info.slotBytes},  {"slotCount", info.slotCount},
-                     {"channels", info.channels},    {"reproducible", info.reproducible},
+  const Json json = {{"process", info.process},       {"offers", info.offers},
+                     {"transports", info.transports}, {"processors", info.processors.words()},
+                     {"slotBytes", info.slotBytes},   {"slotCount", info.slotCount},
+                     {"channels", info.channels},     {"reproducible", info.reproducible},
                      {"algorithms", info.algorithms}};
   return json.dump();
 }
 
-Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
-  const auto unreadable = [rank] {
-    return Status::mismatch(
-        "rank {} introduced itself in a way this version does not understand; all ranks must use "
-        "the same version of the library",
-        rank);
-  };
+std::string encodeTexts(const std::vector<std::string>& texts) {
+  return Json(texts).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<std::vector<std::string>> decodeTexts(int rank, std::string_view text, std::size_t count) {
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return unreadable();
+  const auto isText = [](const Json& entry) { return entry.is_string(); };
+  if (json.is_array() && json.size() == count && std::ranges::all_of(json, isText)) {
+    return json.get<std::vector<std::string>>();
+  }
+  return unreadable(rank);
+}
+
+Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return unreadable(rank);
   try {
     RankInfo info;
     json.at("process").get_to(info.process);
-    json.at("host").get_to(info.host);
-    json.at("socket").get_to(info.socket);
+    json.at("offers").get_to(info.offers);
+    json.at("transports").get_to(info.transports);
     info.processors = ProcessorMask(json.at("processors").get<ProcessorMask::Words>());
     json.at("slotBytes").get_to(info.slotBytes);
     json.at("slotCount").get_to(info.slotCount);
@@ -62,7 +77,7 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     json.at("algorithms").get_to(info.algorithms);
     return info;
   } catch (const Json::exception&) {  // a field is missing or of another type
-    return unreadable();
+    return unreadable(rank);
   }
 }
 
@@ -76,7 +91,7 @@ std::string hostIdentity(std::string_view override) {
 RankInfo describeThisRank(const Config& config) {
   RankInfo info;
   info.process = ::getpid();
-  info.host = hostIdentity({});
+  info.transports.assign(config.transports.begin(), config.transports.end());
   info.processors = allowedProcessors();
   info.channels = config.channels;
   info.reproducible = config.reproducible ? 1 : 0;

@@ -17,8 +17,8 @@ namespace rondo {
 
 struct RankInfo {
   std::int32_t process = 0;
-  std::string host;    ///< equal exactly for ranks that can share memory
-  std::string socket;  ///< abstract Unix address at which this rank hands out shared memory
+  std::vector<std::string> transports;  ///< those it may use, best first
+  std::vector<std::string> offers;      ///< how to reach it by each of them; empty: not at all
   ProcessorMask processors;
   std::uint64_t slotBytes = 0;
   std::uint64_t slotCount = 0;
@@ -28,13 +28,20 @@ struct RankInfo {
   std::array<std::uint8_t, kCollectiveCount> algorithms{};
 };
 
-/// For joinRendezvous().
+/// For Exchange::allGather().
 std::string encodeRankInfo(const RankInfo& info);
 
 /// @errors Mismatch (not made by this version)
 Result<RankInfo> decodeRankInfo(int rank, std::string_view text);
 
-/// This process: everything but `socket`.
+/// Texts of one rank, one for each of its transports, for Exchange::allGather().
+std::string encodeTexts(const std::vector<std::string>& texts);
+
+/// @param count how many they must be
+/// @errors Mismatch (not made by this version)
+Result<std::vector<std::string>> decodeTexts(int rank, std::string_view text, std::size_t count);
+
+/// This process: everything but offers and slots.
 RankInfo describeThisRank(const Config& config);
 
 /// Identity of the part of this machine in which memory and process ids are shared: boot and

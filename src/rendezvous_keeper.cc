@@ -22,6 +22,12 @@ Keeper& keeper() {
 
 }  // namespace
 
+RendezvousSettings rendezvousSettings(const Config& config) {
+  RendezvousSettings settings;
+  settings.initTimeout = config.initTimeout;
+  return settings;
+}
+
 Result<UniqueId> serveRendezvous(const RendezvousSettings& settings) {
   Result<std::unique_ptr<Rendezvous>> rendezvous = Rendezvous::start(settings);
   if (!rendezvous.ok()) return std::move(rendezvous).status();

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "src/bootstrap/rendezvous.h"
+#include "src/config.h"
 #include "src/status.h"
 
 namespace rondo {
+
+/// What of the settings a rendezvous is told.
+RendezvousSettings rendezvousSettings(const Config& config);
 
 /// Starts a rendezvous and keeps it alive until it is over.
 /// @threads any

@@ -56,11 +56,11 @@ Status finishedWithout(int rank, const CallSignature& own, int peer, const CallR
       theirs.has_value() ? describeCall(*theirs) : "something else");
 }
 
-Status diedBefore(int rank, const CallSignature& own, int peer) {
+Status lostBefore(int rank, const CallSignature& own, int peer, std::string_view why) {
   return Status::peerLost(
-      "rank {}: {} needs rank {}, whose process has ended; its own output may say why, and the "
-      "system log if it was killed for lack of memory",
-      rank, describeCall(own), peer);
+      "rank {}: {} needs rank {}, but {}; its own output may say why, and the system log if it was "
+      "killed for lack of memory",
+      rank, describeCall(own), peer, why);
 }
 
 std::string describePeer(const CallSignature& own,

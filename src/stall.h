@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kernels/host/lane.h"
 #include "src/status.h"
@@ -25,8 +26,9 @@ Status mismatchWith(int rank, const CallSignature& own, int peer, const CallReco
 /// that this rank waits for.
 Status finishedWithout(int rank, const CallSignature& own, int peer, const CallRecord& record);
 
-/// The error for a peer whose process is gone.
-Status diedBefore(int rank, const CallSignature& own, int peer);
+/// The error for a peer that is gone.
+/// @param why as RankGroup::whyLost() says it
+Status lostBefore(int rank, const CallSignature& own, int peer, std::string_view why);
 
 /// "rank 3, which has not called yet (its last call: all_gather #41 float count 8)".
 std::string describePeer(const CallSignature& own,

@@ -51,6 +51,30 @@ struct CallSignature {
 ///     7 -
 class alignas(64) CallRecord {
  public:
+  static constexpr std::size_t kWords = 8;
+
+  /// A record as it travels to ranks that do not share memory with its owner.
+  using Words = std::array<std::uint64_t, kWords>;
+
+  /// The owner's record as it is. @threads that of the owner, or any: then a call that begins
+  /// meanwhile may make read() of the copy give nothing.
+  Words words() const {
+    Words words{};
+    words[kVersion] = words_[kVersion].beginRead();
+    for (std::size_t word = kVersion + 1; word < kWords; ++word)
+      words[word] = words_[word].part();
+    if (!words_[kVersion].endRead(words[kVersion])) words[kVersion] = 0;
+    return words;
+  }
+
+  /// Takes over what words() of another rank's record gave. @threads one at a time; readers any.
+  void adopt(const Words& words) {
+    words_[kVersion].beginChange();
+    for (std::size_t word = kVersion + 1; word < kWords; ++word)
+      words_[word].endChange(words[word]);
+    words_[kVersion].endChange(words[kVersion]);
+  }
+
   /// Owner: a call begins.
   void begin(const CallSignature& call) {
     words_[kVersion].beginChange();
@@ -89,7 +113,7 @@ class alignas(64) CallRecord {
   }
 
  private:
-  enum Word { kVersion, kSequence, kCount, kGeometry, kPacked, kFinished, kLeft, kWords = 8 };
+  enum Word { kVersion, kSequence, kCount, kGeometry, kPacked, kFinished, kLeft };
 
   std::array<host::RecordWord, kWords> words_{};
 };

@@ -25,6 +25,9 @@ namespace rondo {
 /// Most slots a connection may have.
 inline constexpr std::uint32_t kMaxSlots = 64;
 
+/// Most channels between two ranks, as the settings allow (src/config.h).
+inline constexpr int kMaxChannels = 32;
+
 /// A counter on a cache line of its own.
 struct alignas(64) CounterLine {
   std::uint64_t value = 0;

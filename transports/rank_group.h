@@ -3,7 +3,9 @@
 // ranks; everything above works on connections, call records and the one failure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "kernels/host/wait_place.h"
 #include "src/status.h"
@@ -22,14 +24,33 @@ class RankGroup {
   /// @errors OutOfMemory
   virtual Result<ConnectionMemory> connection(int from, int to, int channel) = 0;
 
-  /// The line of `rank`; only that rank may change it.
+  /// The line of `rank`; only that rank may change it. Of a rank that shares no memory with this
+  /// one it is what was last heard of it.
   virtual CallRecord& record(int rank) = 0;
+
+  /// Has the record of `rank` brought up to date, if it is not by itself; returns at once.
+  virtual void refresh(int /*rank*/) {}
+
+  /// The same, but waits until it is, or for `atMost`, or until nothing can be heard of `rank`.
+  virtual void awaitRefreshed(int /*rank*/, std::chrono::milliseconds /*atMost*/) {}
+
+  /// True if slots that `rank` had posted or released when its record was brought up to date may
+  /// not have come here yet.
+  virtual bool mayBeOnItsWay(int /*rank*/) { return false; }
+
+  /// Why nothing more can come from `rank`, such as "its process has ended"; empty as long as
+  /// something can, or `rank` has left in good order.
+  virtual std::string whyLost(int rank) = 0;
 
   /// Where `rank`, one of this process, waits for its peers. Valid as long as the group.
   virtual host::WaitPlace& waitPlace(int rank) = 0;
 
-  /// True once the process of `rank` is known to be gone, however it ended.
-  virtual bool hasDied(int rank) const = 0;
+  /// `rank`, one of this process, gives up the communicator in good order. May wait until the
+  /// others have taken what it sent.
+  virtual void leave(int rank) { record(rank).leave(); }
+
+  /// "ranks 1 to 3 over shm; memory 2.1 MiB": who is reached how, for the log.
+  virtual std::string describe() const = 0;
 
   /// Ends the communicator for all ranks with `failure`, and wakes those that sleep. Only the first
   /// failure counts.

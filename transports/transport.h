@@ -5,7 +5,7 @@
 // The life of one, the same on all ranks:
 //
 //     made -> offer() -> all ranks get all offers -> open() -> connect() as operations need it,
-//     progress() while they run -> destroyed
+//     progress() while they run -> close() -> destroyed
 //
 // For each pair of ranks the first transport is used by which both can reach each other and which
 // both have opened.
@@ -30,6 +30,16 @@ struct SlotShape {
   std::uint32_t count = 0;  ///< 2..kMaxSlots; a transport short of memory may make do with 2
 };
 
+/// Slots that crossed between this rank and one peer, over all connections, so far. All four only
+/// grow; what this rank knows of the peer lags behind what the peer knows of itself by what is on
+/// its way.
+struct Traffic {
+  std::uint64_t posted = 0;    ///< by this rank to the peer
+  std::uint64_t released = 0;  ///< by this rank, of the peer's
+  std::uint64_t arrived = 0;   ///< here from the peer
+  std::uint64_t credited = 0;  ///< of this rank's, known to be released by the peer
+};
+
 /// The longest offer.
 inline constexpr std::size_t kMaxOfferBytes = 256;
 
@@ -41,49 +51,71 @@ class Transport {
   /// "shm"; for settings and messages. Static text.
   virtual std::string_view name() const = 0;
 
-  /// What others need to know to reach this rank; at most kMaxOfferBytes.
+  /// Whether both ends of a connection are the same memory. Then what is posted is there, and the
+  /// members from progress() to watch() have nothing to do.
+  virtual bool sharesMemory() const = 0;
+
+  /// What others need to know to reach this rank; at most kMaxOfferBytes, not empty.
   /// @errors NotSupported, or whatever keeps this rank from using the transport: it then does
-  ///   without, and says why in the log.
+  ///   without.
   virtual Result<std::string> offer() = 0;
 
   /// Whether rank `peer`, which made `offer`, can be reached. Both ends must answer alike; the own
   /// rank is not asked for.
   virtual bool canReach(int peer, std::string_view offer) const = 0;
 
-  /// Prepares for reaching `peers`, each of which does the same at this moment.
-  /// @param offers by rank; empty for ranks that cannot be reached.
+  /// Prepares for reaching the ranks that have made an offer and can be reached; each of them does
+  /// the same at this moment.
+  /// @param offers by rank, the own one too; empty for ranks that cannot be reached.
   /// @errors any: this rank then does without the transport, and so do its peers.
   virtual Status open(const std::vector<std::string>& offers, Deadline deadline) = 0;
 
   /// The memory of the connection from rank `from` to rank `to`, one of which is this one, on
-  /// `channel`. Returns at once; the peer may connect later. Valid as long as the transport. Each
-  /// end is asked for once.
-  /// @errors OutOfMemory: both ends get it, and the next transport is tried.
+  /// `channel`. Does not wait for the peer to connect. Valid as long as the transport. Each end
+  /// asks once.
+  /// @errors OutOfMemory: if the ends share memory, both get it, and the next transport is tried.
   virtual Result<ConnectionMemory> connect(int from, int to, int channel) = 0;
 
   /// Moves data of connections whose ends do not share memory. Never blocks.
   /// @return whether something moved.
-  /// @errors PeerLost, Mismatch, SystemError: the communicator fails.
+  /// @errors any: the communicator fails. That a peer is gone is no error here, see whyLost().
   virtual Result<bool> progress() { return false; }
 
   /// True if nothing that was posted waits for a further progress().
   virtual bool flushed() const { return true; }
 
-  /// True if no progress() can bring any more from `peer`. A transport that cannot tell says true:
-  /// then only what else is known of the peer counts.
+  /// True if the peers have taken all that was posted, or never will. A rank does not leave before.
+  virtual bool taken() const { return true; }
+
+  /// What crossed between this rank and `peer`. @threads any
+  virtual Traffic traffic(int /*peer*/) const { return {}; }
+
+  /// True if no progress() can bring any more from `peer`, should it be gone.
   virtual bool drained(int /*peer*/) const { return true; }
 
-  /// File descriptors whose readiness means that progress() may have something to do; none for
-  /// transports whose ends share memory and ring doorbells.
+  /// Why a connection with `peer` has ended that should not; empty: none has.
+  virtual std::string whyLost(int /*peer*/) const { return {}; }
+
+  /// Appends file descriptors that become readable when progress() has something to do.
   virtual void watch(std::vector<int>& /*descriptors*/) const {}
 
   /// Bytes of memory that this rank holds for it, slots included.
   virtual std::size_t memoryBytes() const = 0;
 
+  /// This rank leaves in good order: nothing is posted any more.
+  virtual void close() {}
+
  protected:
   Transport() = default;
   Transport(const Transport&) = default;
   Transport& operator=(const Transport&) = default;
+
+  /// The error of connect().
+  static Status noMemory(int from, int to, int channel, SlotShape slots) {
+    return Status::outOfMemory(
+        "connection from rank {} to rank {} channel {}: no memory for {} slots of {} bytes", from,
+        to, channel, slots.count, slots.bytes);
+  }
 };
 
 }  // namespace rondo

@@ -22,6 +22,10 @@ void FieldWriter::putU32(std::uint32_t value) {
   append(bytes_, std::as_bytes(std::span(&value, 1)));
 }
 
+void FieldWriter::putU64(std::uint64_t value) {
+  append(bytes_, std::as_bytes(std::span(&value, 1)));
+}
+
 void FieldWriter::putString(std::string_view text) {
   putU32(static_cast<std::uint32_t>(text.size()));
   append(bytes_, std::as_bytes(std::span(text)));
@@ -37,11 +41,20 @@ std::span<const std::byte> FieldReader::take(std::size_t count) {
   return taken;
 }
 
-std::uint32_t FieldReader::takeU32() {
-  const std::span<const std::byte> bytes = take(sizeof(std::uint32_t));
-  std::uint32_t value = 0;
+template <class T>
+T FieldReader::takeNumber() {
+  const std::span<const std::byte> bytes = take(sizeof(T));
+  T value = 0;
   if (!bytes.empty()) std::memcpy(&value, bytes.data(), sizeof value);
   return value;
+}
+
+std::uint32_t FieldReader::takeU32() {
+  return takeNumber<std::uint32_t>();
+}
+
+std::uint64_t FieldReader::takeU64() {
+  return takeNumber<std::uint64_t>();
 }
 
 std::string FieldReader::takeString() {

@@ -37,6 +37,7 @@ struct Frame {
 class FieldWriter {
  public:
   void putU32(std::uint32_t value);
+  void putU64(std::uint64_t value);
   void putString(std::string_view text);
 
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -52,6 +53,7 @@ class FieldReader {
   explicit FieldReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   std::uint32_t takeU32();
+  std::uint64_t takeU64();
   std::string takeString();
 
   /// Ok if all fields were there, and nothing else.
@@ -59,6 +61,9 @@ class FieldReader {
   Status finish() const;
 
  private:
+  template <class T>
+  T takeNumber();
+
   /// The next `count` bytes; empty, and failed from now on, if there are fewer.
   std::span<const std::byte> take(std::size_t count);
 

@@ -4,12 +4,11 @@
 #include <limits>
 #include <string_view>
 
+#include "src/bootstrap/status_fields.h"
+
 namespace rondo {
 
 namespace {
-
-/// Room for every list of ranks that a failure may hold.
-constexpr std::size_t kMaxFailureText = 4096;
 
 void append(std::vector<std::byte>& stream, RendezvousMessage type, const FieldWriter& fields) {
   appendFrame(stream, static_cast<std::uint16_t>(type), fields.bytes());
@@ -17,24 +16,6 @@ void append(std::vector<std::byte>& stream, RendezvousMessage type, const FieldW
 
 bool is(const Frame& frame, RendezvousMessage type) {
   return frame.type == static_cast<std::uint16_t>(type);
-}
-
-/// The codes that a root sends; anything else is not believed.
-StatusCode checkedCode(std::uint32_t code) {
-  for (const StatusCode known :
-       {StatusCode::kInvalidArgument, StatusCode::kMismatch, StatusCode::kTimeout,
-        StatusCode::kPeerLost, StatusCode::kAborted}) {
-    if (static_cast<std::uint32_t>(known) == code) return known;
-  }
-  return StatusCode::kInternal;
-}
-
-Status readFailure(const Frame& frame) {
-  FieldReader fields(frame.payload);
-  const StatusCode code = checkedCode(fields.takeU32());
-  std::string text = fields.takeString();
-  RONDO_RETURN_IF_ERROR(fields.finish());
-  return {code, std::move(text)};
 }
 
 }  // namespace
@@ -57,8 +38,7 @@ void appendEntry(std::vector<std::byte>& stream, const EntryMessage& entry) {
 
 void appendFailure(std::vector<std::byte>& stream, const Status& failure) {
   FieldWriter fields;
-  fields.putU32(static_cast<std::uint32_t>(failure.code()));
-  fields.putString(failure.message().substr(0, kMaxFailureText));
+  putFailure(fields, failure);
   append(stream, RendezvousMessage::kFailure, fields);
 }
 
@@ -84,7 +64,10 @@ bool isFarewell(const Frame& frame) {
 }
 
 Result<EntryMessage> readEntry(const Frame& frame) {
-  if (is(frame, RendezvousMessage::kFailure)) return readFailure(frame);
+  if (is(frame, RendezvousMessage::kFailure)) {
+    FieldReader fields(frame.payload);
+    return takeFailure(fields);
+  }
   if (!is(frame, RendezvousMessage::kEntry)) {
     return Status::peerLost("its message has type {} instead of an answer", frame.type);
   }

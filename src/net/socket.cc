@@ -1,5 +1,6 @@
 #include "src/net/socket.h"
 
+#include <array>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "src/log.h"
 #include "src/net/backoff.h"
@@ -224,8 +226,21 @@ Result<bool> waitUntilReady(int socket, short events, Deadline deadline) {
 }
 
 Result<std::size_t> sendSome(int socket, std::span<const std::byte> bytes, std::string_view peer) {
+  return sendPieces(socket, bytes, {}, peer);
+}
+
+Result<std::size_t> sendPieces(int socket,
+                               std::span<const std::byte> first,
+                               std::span<const std::byte> second,
+                               std::string_view peer) {
+  // sendmsg() only reads what the pieces point to.
+  std::array<iovec, 2> pieces{iovec{const_cast<std::byte*>(first.data()), first.size()},
+                              iovec{const_cast<std::byte*>(second.data()), second.size()}};
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
   for (;;) {
-    const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) return static_cast<std::size_t>(sent);
     const int error = errno;
     if (wouldBlock(error)) return std::size_t{0};

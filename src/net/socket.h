@@ -76,6 +76,14 @@ Result<bool> waitUntilReady(int socket, short events, Deadline deadline);
 /// @errors   PeerLost.
 Result<std::size_t> sendSome(int socket, std::span<const std::byte> bytes, std::string_view peer);
 
+/// Sends what can be sent at once of `first` and then of `second`, either of which may be empty.
+/// @return bytes sent, of both together; 0: none now.
+/// @errors   PeerLost.
+Result<std::size_t> sendPieces(int socket,
+                               std::span<const std::byte> first,
+                               std::span<const std::byte> second,
+                               std::string_view peer);
+
 /// Receives what is there, up to the size of `bytes`, which is not 0.
 /// @return bytes received; 0: none now.
 /// @errors   PeerLost (the end of the stream too).

@@ -85,9 +85,9 @@ class ShmGroupTest : public ::testing::Test {
     ASSERT_TRUE(arena.ok()) << arena.status().message();
     Result<Arena> other = Arena::map(FileDescriptor(::dup(arena->file().get())));
     ASSERT_TRUE(other.ok());
-    const std::array<pid_t, 2> processes = {::getpid(), ::getpid()};
-    groups_[0] = *ShmGroup::join(*std::move(arena), processes);
-    groups_[1] = *ShmGroup::join(*std::move(other), processes);
+    const std::array<ShmGroup::Member, 2> members = {{{0, ::getpid()}, {1, ::getpid()}}};
+    groups_[0] = *ShmGroup::join(*std::move(arena), members, 0);
+    groups_[1] = *ShmGroup::join(*std::move(other), members, 1);
   }
 
   std::array<std::unique_ptr<ShmGroup>, 2> groups_;
@@ -112,12 +112,12 @@ TEST_F(ShmGroupTest, BothEndsOfAConnectionMeet) {
 }
 
 TEST_F(ShmGroupTest, AFailureReachesTheOthersWithItsText) {
-  EXPECT_TRUE(groups_[1]->failure().ok());
+  EXPECT_TRUE(groups_[1]->failure().read().ok());
   groups_[0]->fail(Status::peerLost("rank 7 is gone"));
   groups_[1]->fail(Status::timeout("too late"));
-  EXPECT_TRUE(host::flagRaised(groups_[1]->failedFlag()));
-  EXPECT_EQ(groups_[1]->failure().code(), StatusCode::kPeerLost);
-  EXPECT_EQ(groups_[1]->failure().message(), "rank 7 is gone");
+  EXPECT_TRUE(host::flagRaised(groups_[1]->failure().flag));
+  EXPECT_EQ(groups_[1]->failure().read().code(), StatusCode::kPeerLost);
+  EXPECT_EQ(groups_[1]->failure().read().message(), "rank 7 is gone");
 }
 
 TEST(ShmGroup, KnowsWhichProcessesAreGone) {
@@ -127,14 +127,15 @@ TEST(ShmGroup, KnowsWhichProcessesAreGone) {
   if (gone == 0) ::_exit(0);
   ::waitpid(gone, nullptr, 0);
   Result<Arena> arena = ShmGroup::makeArena(3, 4096, 2);
-  const std::array<pid_t, 3> processes = {::getpid(), child, gone};
-  const auto group = *ShmGroup::join(*std::move(arena), processes);
-  EXPECT_FALSE(group->hasDied(0));
-  EXPECT_FALSE(group->hasDied(1));
-  EXPECT_TRUE(group->hasDied(2));
+  // Ranks of a communicator of which some are on other hosts.
+  const std::array<ShmGroup::Member, 3> members = {{{4, ::getpid()}, {6, child}, {7, gone}}};
+  const auto group = *ShmGroup::join(*std::move(arena), members, 0);
+  EXPECT_EQ(group->whyLost(4), "");
+  EXPECT_EQ(group->whyLost(6), "");
+  EXPECT_EQ(group->whyLost(7), "its process has ended");
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  EXPECT_TRUE(group->hasDied(1));
+  EXPECT_EQ(group->whyLost(6), "its process has ended");
 }
 
 TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
@@ -145,8 +146,8 @@ TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
   EXPECT_TRUE(last.ok());  // 32 connections of 20 KiB fit into its 128 MiB
   Result<Arena> tight = ShmGroup::makeArena(1, std::size_t{4} << 20, 4);
   ASSERT_TRUE(tight.ok());
-  const std::array<pid_t, 1> self = {::getpid()};
-  const auto group = *ShmGroup::join(*std::move(tight), self);
+  const std::array<ShmGroup::Member, 1> self = {{{0, ::getpid()}}};
+  const auto group = *ShmGroup::join(*std::move(tight), self, 0);
   int made = 0;
   while (made < kMaxChannels && group->connection(0, 0, made).ok())
     ++made;
@@ -156,8 +157,9 @@ TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
 
 TEST_F(ShmGroupTest, RefusesAnArenaOfAnotherNumberOfRanks) {
   Result<Arena> arena = ShmGroup::makeArena(3, 4096, 4);
-  const std::array<pid_t, 2> processes = {::getpid(), ::getpid()};
-  EXPECT_EQ(ShmGroup::join(*std::move(arena), processes).status().code(), StatusCode::kSystemError);
+  const std::array<ShmGroup::Member, 2> members = {{{0, ::getpid()}, {1, ::getpid()}}};
+  EXPECT_EQ(ShmGroup::join(*std::move(arena), members, 0).status().code(),
+            StatusCode::kSystemError);
 }
 
 }  // namespace

@@ -1,15 +1,6 @@
 #include "transports/inproc/thread_group.h"
 
-#include "transports/aligned_buffer.h"
-
 namespace rondo::inproc {
-
-struct ThreadGroup::Storage {
-  explicit Storage(std::size_t slotsBytes) : slots(slotsBytes) {}
-
-  ConnectionControl control;
-  AlignedBuffer slots;
-};
 
 ThreadGroup::ThreadGroup(int ranks, std::size_t slotBytes, std::uint32_t slotCount)
     : slotBytes_(slotBytes),
@@ -22,23 +13,22 @@ ThreadGroup::~ThreadGroup() = default;
 
 Result<ConnectionMemory> ThreadGroup::connection(int from, int to, int channel) {
   const std::scoped_lock lock(mutex_);
-  std::unique_ptr<Storage>& storage = connections_[Key{from, to, channel}];
-  if (storage == nullptr) {
-    const std::size_t bytes = slotBytes_ * slotCount_;
-    auto made = std::make_unique<Storage>(bytes);
-    if (made->slots.data() == nullptr) {
-      return Status::outOfMemory(
-          "connection from rank {} to rank {} channel {}: no memory for {} slots of {} bytes", from,
-          to, channel, slotCount_, slotBytes_);
-    }
-    storage = std::move(made);
+  std::unique_ptr<PrivateConnection>& connection = connections_[Key{from, to, channel}];
+  if (connection == nullptr) connection = PrivateConnection::make(slotBytes_, slotCount_);
+  if (connection == nullptr) {
+    return Status::outOfMemory(
+        "connection from rank {} to rank {} channel {}: no memory for {} slots of {} bytes", from,
+        to, channel, slotCount_, slotBytes_);
   }
-  return ConnectionMemory{&storage->control,
-                          storage->slots.data(),
-                          slotBytes_,
-                          slotCount_,
-                          &bells_[static_cast<std::size_t>(from)],
-                          &bells_[static_cast<std::size_t>(to)]};
+  ConnectionMemory memory = connection->memory();
+  memory.senderBell = &bells_[static_cast<std::size_t>(from)];
+  memory.receiverBell = &bells_[static_cast<std::size_t>(to)];
+  return memory;
+}
+
+std::string ThreadGroup::describe() const {
+  return fmt::format("{} ranks as threads; {} slots of {} bytes per connection", records_.size(),
+                     slotCount_, slotBytes_);
 }
 
 void ThreadGroup::fail(const Status& failure) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "transports/doorbell_place.h"
+#include "transports/private_connection.h"
 #include "transports/rank_group.h"
 
 namespace rondo::inproc {
@@ -33,7 +34,9 @@ class ThreadGroup final : public RankGroup {
   host::WaitPlace& waitPlace(int rank) override { return places_[static_cast<std::size_t>(rank)]; }
 
   /// Threads do not outlive their process, nor die before it.
-  bool hasDied(int /*rank*/) const override { return false; }
+  std::string whyLost(int /*rank*/) override { return {}; }
+
+  std::string describe() const override;
 
   void fail(const Status& failure) override;
 
@@ -42,8 +45,6 @@ class ThreadGroup final : public RankGroup {
   Status failure() const override;
 
  private:
-  struct Storage;  // one connection's control lines and slots
-
   using Key = std::tuple<int, int, int>;  // from, to, channel
 
   std::size_t slotBytes_;
@@ -53,7 +54,7 @@ class ThreadGroup final : public RankGroup {
   std::vector<DoorbellPlace> places_;  // at the bells, by rank
   alignas(64) std::uint32_t failed_ = 0;
   mutable std::mutex mutex_;
-  std::map<Key, std::unique_ptr<Storage>> connections_;
+  std::map<Key, std::unique_ptr<PrivateConnection>> connections_;
   Status failure_;
 };
 

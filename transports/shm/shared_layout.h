@@ -19,23 +19,12 @@
 #include "transports/connection.h"
 #include "transports/doorbell.h"
 #include "transports/pages.h"
+#include "transports/shared_failure.h"
 
 namespace rondo::shm {
 
-/// Lanes per operation, as the settings allow (src/config.h).
-inline constexpr int kMaxChannels = 32;
-
 inline constexpr std::uint64_t kArenaMagic = 0x616e6572616f646eULL;  // "ndoarena"
 inline constexpr std::uint32_t kArenaVersion = 2;
-
-/// The failure that ended the communicator. `claim` decides whose it is; `flag` is raised once the
-/// rest is written.
-struct SharedFailure {
-  alignas(64) std::uint32_t flag = 0;
-  alignas(64) std::uint64_t claim = 0;
-  std::int32_t code = 0;
-  std::array<char, 1012> text{};  ///< ends with a zero
-};
 
 struct ArenaHeader {
   std::uint64_t magic = kArenaMagic;

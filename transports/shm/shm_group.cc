@@ -52,41 +52,58 @@ Result<Arena> ShmGroup::makeArena(int ranks, std::size_t slotBytes, std::uint32_
   return arena;
 }
 
-Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena, std::span<const pid_t> processes) {
+Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena,
+                                                 std::span<const Member> members,
+                                                 std::size_t own) {
   const auto* header = reinterpret_cast<const ArenaHeader*>(arena.data());
-  const bool readable = arena.bytes() >= ArenaLayout{processes.size()}.connections();
+  const bool readable = arena.bytes() >= ArenaLayout{members.size()}.connections();
   if (!readable || header->magic != kArenaMagic || header->version != kArenaVersion ||
-      header->ranks != processes.size()) {
+      header->ranks != members.size()) {
     return Status::systemError(
         "shared memory: the arena was not made for {} ranks by this version of the library; all "
         "ranks must use the same one",
-        processes.size());
+        members.size());
   }
   std::vector<Process> watched;
-  for (const pid_t process : processes)
-    watched.push_back({process, watchProcess(process)});
-  return std::unique_ptr<ShmGroup>(new ShmGroup(std::move(arena), std::move(watched)));
+  std::map<int, std::size_t> places;
+  for (const Member& member : members) {
+    places.emplace(member.rank, watched.size());
+    watched.push_back({member.process, watchProcess(member.process)});
+  }
+  return std::unique_ptr<ShmGroup>(
+      new ShmGroup(std::move(arena), std::move(watched), std::move(places), own));
 }
 
-ShmGroup::ShmGroup(Arena arena, std::vector<Process> processes)
-    : arena_(std::move(arena)), processes_(std::move(processes)) {
-  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank)
-    places_.emplace_back(bell(rank));
-}
+ShmGroup::ShmGroup(Arena arena,
+                   std::vector<Process> processes,
+                   std::map<int, std::size_t> places,
+                   std::size_t own)
+    : arena_(std::move(arena)),
+      processes_(std::move(processes)),
+      places_(std::move(places)),
+      place_(bell(own)) {}
 
 CallRecord& ShmGroup::record(int rank) {
-  return *at<CallRecord>(layout().records() + static_cast<std::size_t>(rank) * sizeof(CallRecord));
+  return *at<CallRecord>(layout().records() + placeOf(rank) * sizeof(CallRecord));
 }
 
-bool ShmGroup::hasDied(int rank) const {
-  const Process& process = processes_[static_cast<std::size_t>(rank)];
-  if (!process.handle.valid()) return ::kill(process.id, 0) != 0 && errno == ESRCH;
+std::string ShmGroup::whyLost(int rank) const {
+  const Process& process = processes_[placeOf(rank)];
   pollfd watched{process.handle.get(), POLLIN, 0};
-  return ::poll(&watched, 1, 0) == 1;
+  const bool ended = process.handle.valid() ? ::poll(&watched, 1, 0) == 1
+                                            : ::kill(process.id, 0) != 0 && errno == ESRCH;
+  return ended ? "its process has ended" : "";
+}
+
+std::size_t ShmGroup::usedBytes() const {
+  return static_cast<std::size_t>(host::observeCounter(header().nextFree));
 }
 
 Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
-  std::uint64_t& word = *at<std::uint64_t>(layout().directoryWord(from, to, channel));
+  const std::size_t sender = placeOf(from);
+  const std::size_t receiver = placeOf(to);
+  std::uint64_t& word = *at<std::uint64_t>(
+      layout().directoryWord(static_cast<int>(sender), static_cast<int>(receiver), channel));
   if (host::claimWord(word, kNotMade, kBeingMade)) {
     RONDO_RETURN_IF_ERROR(makeConnection(word));
   } else {
@@ -97,8 +114,8 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
                           arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
                           static_cast<std::size_t>(header().slotBytes),
                           static_cast<std::uint32_t>(header().slotCount),
-                          &bell(from),
-                          &bell(to)};
+                          &bell(sender),
+                          &bell(receiver)};
 }
 
 Status ShmGroup::makeConnection(std::uint64_t& word) {
@@ -118,7 +135,7 @@ Status ShmGroup::makeConnection(std::uint64_t& word) {
 Status ShmGroup::awaitConnection(std::uint64_t& word) const {
   const auto deadline = std::chrono::steady_clock::now() + kMakingTimeout;
   while (host::observeCounter(word) == kBeingMade) {
-    if (host::flagRaised(header().failure.flag)) return failure();
+    if (Status ended = header().failure.read(); !ended.ok()) return ended;
     if (std::chrono::steady_clock::now() > deadline) {
       return Status::timeout("shared memory: a peer has been making a connection for {} s",
                              kMakingTimeout.count());
@@ -130,20 +147,9 @@ Status ShmGroup::awaitConnection(std::uint64_t& word) const {
 }
 
 void ShmGroup::fail(const Status& failure) {
-  SharedFailure& shared = header().failure;
-  if (failure.ok() || !host::claimWord(shared.claim, 0, 1)) return;
-  const std::string_view text = failure.message().substr(0, shared.text.size() - 1);
-  shared.code = static_cast<std::int32_t>(failure.code());
-  std::copy(text.begin(), text.end(), shared.text.begin());
-  host::raiseFlag(shared.flag);
-  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank)
-    bell(rank).ring();
-}
-
-Status ShmGroup::failure() const {
-  SharedFailure& shared = header().failure;
-  if (!host::flagRaised(shared.flag)) return {};
-  return {static_cast<StatusCode>(shared.code), std::string(shared.text.data())};
+  header().failure.raise(failure);
+  for (std::size_t place = 0; place < processes_.size(); ++place)
+    bell(place).ring();
 }
 
 }  // namespace rondo::shm

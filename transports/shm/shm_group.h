@@ -1,22 +1,24 @@
-// The shm transport: ranks are processes of one host and share an arena that one of them made.
-// Either end of a connection makes it in the arena when it first needs it; the other end finds it
-// there.
+// An arena as the ranks of one host share it: their board and their connections. Either end of a
+// connection makes it in the arena when it first needs it; the other end finds it there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "src/net/file_descriptor.h"
 #include "transports/doorbell_place.h"
-#include "transports/rank_group.h"
+#include "transports/host_board.h"
 #include "transports/shm/arena.h"
 #include "transports/shm/shared_layout.h"
 
 namespace rondo::shm {
 
-class ShmGroup final : public RankGroup {
+class ShmGroup final : public HostBoard {
  public:
   /// Makes the arena of `ranks` ranks and prepares it for use.
   /// @param slotBytes   bytes of each slot, a multiple of 64
@@ -24,39 +26,58 @@ class ShmGroup final : public RankGroup {
   /// @errors OutOfMemory, SystemError
   static Result<Arena> makeArena(int ranks, std::size_t slotBytes, std::uint32_t slotCount);
 
+  /// A rank that shares the arena.
+  struct Member {
+    int rank = 0;       ///< in the communicator
+    pid_t process = 0;  ///< for noticing its death
+  };
+
   /// Joins the ranks that share `arena`.
-  /// @param processes the process of each rank, for noticing its death
-  /// @errors SystemError (the arena is not one of `ranks` ranks made by this version)
-  static Result<std::unique_ptr<ShmGroup>> join(Arena arena, std::span<const pid_t> processes);
+  /// @param members the same on all of them, in the same order
+  /// @param own     which of them this is, as a place in `members`
+  /// @errors SystemError (the arena is not one of so many ranks made by this version)
+  static Result<std::unique_ptr<ShmGroup>> join(Arena arena,
+                                                std::span<const Member> members,
+                                                std::size_t own);
 
-  Result<ConnectionMemory> connection(int from, int to, int channel) override;
+  /// The connection from rank `from` to rank `to` on `channel`, both of them members. Both ends get
+  /// the same memory, which lives as long as this object.
+  /// @errors OutOfMemory, at both ends
+  Result<ConnectionMemory> connection(int from, int to, int channel);
+
+  /// Bytes of the arena that connections have been given.
+  std::size_t usedBytes() const;
+
   CallRecord& record(int rank) override;
-
-  host::WaitPlace& waitPlace(int rank) override { return places_[static_cast<std::size_t>(rank)]; }
-
-  bool hasDied(int rank) const override;
+  std::string whyLost(int rank) const override;
   void fail(const Status& failure) override;
 
-  std::uint32_t& failedFlag() override { return header().failure.flag; }
+  SharedFailure& failure() override { return header().failure; }
 
-  Status failure() const override;
+  host::WaitPlace& waitPlace() override { return place_; }
 
  private:
-  /// How a rank's process is watched.
+  /// How a member's process is watched.
   struct Process {
     pid_t id = 0;
     FileDescriptor
         handle;  ///< a pidfd; invalid if the process was gone already or none was to be had
   };
 
-  ShmGroup(Arena arena, std::vector<Process> processes);
+  ShmGroup(Arena arena,
+           std::vector<Process> processes,
+           std::map<int, std::size_t> places,
+           std::size_t own);
+
+  /// The place of a rank among the members.
+  std::size_t placeOf(int rank) const { return places_.at(rank); }
 
   ArenaHeader& header() const { return *at<ArenaHeader>(0); }
 
   ArenaLayout layout() const { return {header().ranks}; }
 
-  Doorbell& bell(int rank) const {
-    return *at<Doorbell>(layout().bells() + static_cast<std::size_t>(rank) * sizeof(Doorbell));
+  Doorbell& bell(std::size_t place) const {
+    return *at<Doorbell>(layout().bells() + place * sizeof(Doorbell));
   }
 
   Status makeConnection(std::uint64_t& word);
@@ -70,8 +91,9 @@ class ShmGroup final : public RankGroup {
   }
 
   mutable Arena arena_;
-  std::vector<Process> processes_;     // by rank
-  std::vector<DoorbellPlace> places_;  // by rank; each process uses its own
+  std::vector<Process> processes_;     // by place
+  std::map<int, std::size_t> places_;  // by rank
+  DoorbellPlace place_;
 };
 
 }  // namespace rondo::shm

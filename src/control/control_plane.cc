@@ -1,0 +1,337 @@
+#include "src/control/control_plane.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "src/control/dialer.h"
+#include "src/log.h"
+#include "src/net/errno_text.h"
+#include "src/net/quiet_thread.h"
+
+namespace rondo {
+
+namespace {
+
+/// Addresses that a rank tells the others: one of each family and a spare.
+constexpr std::size_t kMostControlAddresses = 3;
+
+/// For the goodbyes of a rank that leaves.
+constexpr std::chrono::milliseconds kFarewell{1000};
+
+/// For a connection that has proved itself to say which one it is.
+constexpr std::chrono::milliseconds kOpeningTimeout{2000};
+
+constexpr std::size_t kMaxOpenDataBytes = 64;
+
+Result<FileDescriptor> makeWakeSignal() {
+  FileDescriptor signal(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (signal.valid()) return signal;
+  const int error = errno;
+  return Status::systemError("cannot make an eventfd: {}", errnoText(error));
+}
+
+/// The parent of a rank in a binary tree in which every rank's parent is lower.
+int treeParent(int rank) {
+  return (rank - 1) / 2;
+}
+
+}  // namespace
+
+struct ControlPlane::Opening {
+  FileDescriptor socket;  ///< none: it has opened, or was dropped
+  int from = 0;
+  FrameReader reader{kMaxOpenDataBytes};
+  Deadline deadline = Deadline::within(kOpeningTimeout);
+};
+
+Result<std::unique_ptr<ControlPlane>> ControlPlane::open(const ControlSettings& settings,
+                                                         const SecretKey& key) {
+  const Result<MessageAuthenticator> authenticator = MessageAuthenticator::shared();
+  RONDO_RETURN_IF_ERROR(authenticator.status());
+  Result<FileDescriptor> listener = listenEverywhere(settings.ports);
+  RONDO_RETURN_IF_ERROR(listener.status());
+  const Result<SocketAddress> listening = localAddress(listener->get());
+  RONDO_RETURN_IF_ERROR(listening.status());
+  Result<std::vector<SocketAddress>> addresses = addressesToAdvertise(
+      settings.addresses, *listening, kMostControlAddresses, fmt::format("rank {}", settings.rank));
+  RONDO_RETURN_IF_ERROR(addresses.status());
+  Result<FileDescriptor> wake = makeWakeSignal();
+  RONDO_RETURN_IF_ERROR(wake.status());
+  return std::unique_ptr<ControlPlane>(new ControlPlane(settings, key, *authenticator,
+                                                        *std::move(listener), *std::move(wake),
+                                                        *std::move(addresses)));
+}
+
+ControlPlane::ControlPlane(const ControlSettings& settings,
+                           const SecretKey& key,
+                           const MessageAuthenticator& authenticator,
+                           FileDescriptor listener,
+                           FileDescriptor wake,
+                           std::vector<SocketAddress> addresses)
+    : settings_(settings),
+      key_(key),
+      wake_(std::move(wake)),
+      addresses_(std::move(addresses)),
+      door_(std::move(listener), key, authenticator, "ranks' connections") {}
+
+ControlPlane::~ControlPlane() {
+  if (!thread_.joinable()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& link : links_)
+      appendNews(link->output(), ControlMessage::kGoodbye, subject_->newsFor(link->peer()));
+    leaving_ = Deadline::within(kFarewell);
+  }
+  wake();
+  thread_.join();
+}
+
+Status ControlPlane::start(ControlSubject& subject) {
+  if (thread_.joinable()) return {};
+  subject_ = &subject;
+  Result<std::thread> thread = startQuietThread("rondo-control", [this] { run(); });
+  RONDO_RETURN_IF_ERROR(thread.status());
+  thread_ = *std::move(thread);
+  return {};
+}
+
+Status ControlPlane::joinTree(Deadline deadline) {
+  return settings_.rank == 0 ? Status() : link(treeParent(settings_.rank), deadline);
+}
+
+Status ControlPlane::link(int peer, Deadline deadline) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (findLink(peer) != nullptr) return {};
+  }
+  Result<FileDescriptor> socket = dial(peer, PeerRole::kControl, deadline);
+  RONDO_RETURN_IF_ERROR(socket.status());
+  {
+    const std::scoped_lock lock(mutex_);
+    addLink(peer, *std::move(socket));
+  }
+  wake();
+  return {};
+}
+
+Result<FileDescriptor> ControlPlane::dial(int peer, PeerRole role, Deadline deadline) const {
+  const PeerIdentity self{.role = role, .rank = settings_.rank, .ranks = settings_.ranks};
+  const auto givenUp = [this] {
+    const std::scoped_lock lock(mutex_);
+    return failure_;
+  };
+  return dialRank(peer, peers_[static_cast<std::size_t>(peer)], key_, self, deadline, givenUp);
+}
+
+void ControlPlane::ask(int peer) {
+  const std::scoped_lock lock(mutex_);
+  ControlLink* const link = findLink(peer);
+  // One question at a time: the answer to the last one is on its way, or the peer does not read.
+  if (link == nullptr || link->hasOutput()) return;
+  appendAsk(link->output());
+  wake();
+}
+
+void ControlPlane::spread(const Status& failure) {
+  const std::scoped_lock lock(mutex_);
+  spreadLocked(failure, nullptr);
+  wake();
+}
+
+std::optional<std::pair<FileDescriptor, OpenData>> ControlPlane::takeDataSocket(int from,
+                                                                                int channel) {
+  const std::scoped_lock lock(mutex_);
+  auto node = arrived_.extract(DataKey{from, channel});
+  if (node.empty()) return std::nullopt;
+  return std::move(node.mapped());
+}
+
+void ControlPlane::wake() const {
+  const std::uint64_t one = 1;
+  // Fails only if the counter is full, and then the thread is awake.
+  (void)!::write(wake_.get(), &one, sizeof one);
+}
+
+// ---- the thread
+// ----------------------------------------------------------------------------------
+
+void ControlPlane::run() {
+  for (;;) {
+    Deadline deadline;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (over()) return;
+      collectEvents();
+      deadline = nextDeadline();
+    }
+    if (::poll(events_.data(), events_.size(), deadline.pollTimeout()) < 0) {
+      // Interrupted, or short of memory for a moment: nothing has happened.
+      for (pollfd& event : events_)
+        event.revents = 0;
+    }
+    const std::scoped_lock lock(mutex_);
+    handleEvents();
+  }
+}
+
+bool ControlPlane::over() const {
+  if (!leaving_) return false;
+  const bool allSaid =
+      std::ranges::none_of(links_, [](const auto& link) { return link->hasOutput(); });
+  return allSaid || leaving_->passed();
+}
+
+void ControlPlane::collectEvents() {
+  events_.clear();
+  events_.push_back({.fd = wake_.get(), .events = POLLIN, .revents = 0});
+  for (const auto& link : links_) {
+    const int wishes = link->hasOutput() ? POLLIN | POLLOUT : POLLIN;
+    events_.push_back({.fd = link->socket(), .events = static_cast<short>(wishes), .revents = 0});
+  }
+  polledLinks_ = links_.size();
+  for (const auto& opening : openings_)
+    events_.push_back({.fd = opening->socket.get(), .events = POLLIN, .revents = 0});
+  doorEvents_ = events_.size();
+  door_.addEvents(events_);
+}
+
+Deadline ControlPlane::nextDeadline() const {
+  Deadline next = door_.nextDeadline();
+  if (leaving_) next = earlier(next, *leaving_);
+  for (const auto& opening : openings_)
+    next = earlier(next, opening->deadline);
+  return next;
+}
+
+void ControlPlane::handleEvents() {
+  if (events_.front().revents != 0) {
+    std::uint64_t count = 0;
+    (void)!::read(wake_.get(), &count, sizeof count);
+  }
+  for (Doorkeeper::Visitor& visitor : door_.serve(std::span(events_).subspan(doorEvents_)))
+    welcome(std::move(visitor));
+  // Before the links: a rank that sends its data and ends must not be found dead before its data
+  // is found.
+  for (const auto& opening : openings_)
+    serveOpening(*opening);
+  // Links that were appended meanwhile, by others or just now, come next time.
+  for (std::size_t i = 0; i < polledLinks_; ++i)
+    serveLink(*links_[i], events_[1 + i].revents);
+  std::erase_if(links_, [](const auto& link) { return link->ended(); });
+  std::erase_if(openings_, [](const auto& opening) { return !opening->socket.valid(); });
+}
+
+void ControlPlane::welcome(Doorkeeper::Visitor visitor) {
+  const PeerIdentity& who = visitor.identity;
+  const bool known = who.ranks == settings_.ranks && who.rank >= 0 && who.rank < settings_.ranks;
+  if (known && who.role == PeerRole::kControl) {
+    addLink(who.rank, std::move(visitor.socket));
+  } else if (known && who.role == PeerRole::kData) {
+    openings_.push_back(std::make_unique<Opening>(Opening{std::move(visitor.socket), who.rank}));
+  } else {
+    RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = settings_.rank},
+              "dropped rank {} of {} at {}, which came for another service, {}", who.rank,
+              who.ranks, visitor.name, static_cast<int>(who.role));
+  }
+}
+
+void ControlPlane::addLink(int peer, FileDescriptor socket) {
+  links_.push_back(std::make_unique<ControlLink>(peer, std::move(socket)));
+  if (!failure_.ok()) appendControlFailure(links_.back()->output(), failure_);
+}
+
+ControlLink* ControlPlane::findLink(int peer) {
+  const auto found = std::ranges::find_if(
+      links_, [peer](const auto& link) { return link->peer() == peer && !link->ended(); });
+  return found == links_.end() ? nullptr : found->get();
+}
+
+void ControlPlane::serveLink(ControlLink& link, short events) {
+  Status status;
+  while (events != 0 && status.ok()) {
+    Result<std::optional<Frame>> frame = link.receive();
+    status = frame.status();
+    if (!status.ok() || !frame->has_value()) break;
+    onFrame(link, **frame);
+  }
+  if (status.ok()) status = link.send();
+  if (status.ok()) return;
+  if (!link.saidGoodbye()) {
+    subject_->learnLoss(link.peer(), fmt::format("its process has ended ({})", status.message()));
+  }
+  link.end();
+}
+
+void ControlPlane::onFrame(ControlLink& link, const Frame& frame) {
+  switch (static_cast<ControlMessage>(frame.type)) {
+    case ControlMessage::kAsk:
+      appendNews(link.output(), ControlMessage::kNews, subject_->newsFor(link.peer()));
+      return;
+    case ControlMessage::kGoodbye:
+      link.noteGoodbye();
+      [[fallthrough]];
+    case ControlMessage::kNews:
+      if (const Result<RankNews> news = readNews(frame); news.ok()) {
+        subject_->learn(link.peer(), *news);
+      }
+      return;
+    case ControlMessage::kFailure: {
+      const Status failure = readControlFailure(frame);
+      subject_->learnFailure(failure);
+      spreadLocked(failure, &link);
+      return;
+    }
+    case ControlMessage::kOpenData:
+      break;
+  }
+  RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = settings_.rank},
+            "rank {} sent a message of type {} that has no place here; ignored", link.peer(),
+            frame.type);
+}
+
+void ControlPlane::spreadLocked(const Status& failure, const ControlLink* except) {
+  if (!failure_.ok()) return;
+  failure_ = failure;
+  for (const auto& link : links_) {
+    if (link.get() == except || link->ended()) continue;
+    appendControlFailure(link->output(), failure);
+    // At once: the process may end before the thread wakes. The thread finds what is wrong here.
+    (void)link->send();
+  }
+}
+
+void ControlPlane::serveOpening(Opening& opening) {
+  Status status = receiveOpening(opening);
+  if (status.ok() && opening.socket.valid() && opening.deadline.passed()) {
+    status = Status::timeout("it did not say what it is for");
+  }
+  if (status.ok()) return;
+  RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = settings_.rank},
+            "dropped a data connection of rank {}: {}", opening.from, status.message());
+  opening.socket.reset();
+}
+
+Status ControlPlane::receiveOpening(Opening& opening) {
+  std::array<std::byte, kMaxOpenDataBytes> buffer;
+  while (!opening.reader.complete()) {
+    // No byte beyond the frame: what follows it is data.
+    const std::size_t most = std::min(buffer.size(), opening.reader.wanted());
+    const Result<std::size_t> received =
+        recvSome(opening.socket.get(), std::span(buffer).first(most), "it");
+    RONDO_RETURN_IF_ERROR(received.status());
+    if (*received == 0) return {};
+    RONDO_RETURN_IF_ERROR(opening.reader.receive(std::span(buffer).first(*received)));
+  }
+  const Result<OpenData> open = readOpenData(opening.reader.take());
+  RONDO_RETURN_IF_ERROR(open.status());
+  arrived_.insert_or_assign(DataKey{opening.from, open->channel},
+                            std::pair(std::move(opening.socket), *open));
+  return {};
+}
+
+}  // namespace rondo

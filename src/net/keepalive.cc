@@ -1,0 +1,30 @@
+#include "src/net/keepalive.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace rondo {
+
+namespace {
+
+constexpr int kIdleSeconds = 10;         ///< of silence before the first probe
+constexpr int kIntervalSeconds = 5;      ///< between probes
+constexpr int kProbes = 4;               ///< without an answer before the peer is lost
+constexpr int kUnacknowledged = 30'000;  ///< milliseconds that sent data may go unacknowledged
+
+void setOption(int socket, int level, int option, int value) {
+  (void)::setsockopt(socket, level, option, &value, sizeof value);
+}
+
+}  // namespace
+
+void detectDeadHost(int socket) {
+  setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  setOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
+  setOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
+  setOption(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  setOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledged);
+}
+
+}  // namespace rondo

@@ -1,0 +1,13 @@
+// How the kernel finds out that the host at the other end of a connection is gone: without it, a
+// host that loses power leaves its peers waiting for ever.
+#pragma once
+
+namespace rondo {
+
+/// Has the kernel probe a silent peer, and give up a connection whose data nobody acknowledges,
+/// after about half a minute. It asks the peer's kernel, not its process: a process that is stopped
+/// in a debugger is not lost.
+/// @param socket a TCP socket. Others ignore it.
+void detectDeadHost(int socket);
+
+}  // namespace rondo

@@ -1,0 +1,255 @@
+#include "src/process_group.h"
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include <poll.h>
+
+#include "src/bootstrap/roster.h"
+#include "src/log.h"
+
+namespace rondo {
+
+namespace {
+
+/// Sleeps of a rank that waits for sockets, when its memory may change too.
+constexpr std::chrono::microseconds kBlindNap{50};
+
+/// Sleeps while something waits for room in a socket.
+constexpr std::chrono::microseconds kSendNap{500};
+
+/// Between looks for an answer: a round trip in a data centre takes 20 to 100 us.
+constexpr std::chrono::microseconds kAnswerPoll{200};
+
+double mebibytes(std::size_t bytes) {
+  return std::ceil(static_cast<double>(bytes) / (1 << 20) * 10) / 10;
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(Parts parts)
+    : parts_(std::move(parts)), remote_(static_cast<std::size_t>(parts_.ranks)) {}
+
+ProcessGroup::~ProcessGroup() {
+  leave(parts_.rank);
+}
+
+Status ProcessGroup::joinControl(Deadline deadline) {
+  RONDO_RETURN_IF_ERROR(parts_.control->start(*this));
+  return parts_.control->joinTree(deadline);
+}
+
+// ---- connections
+// ---------------------------------------------------------------------------------
+
+Result<ConnectionMemory> ProcessGroup::connection(int from, int to, int channel) {
+  const int peer = from == parts_.rank ? to : from;
+  Status why;
+  for (const std::size_t route : parts_.routes[static_cast<std::size_t>(peer)]) {
+    Transport& transport = *parts_.transports[route];
+    Result<ConnectionMemory> memory = connectBy(transport, from, to, channel);
+    if (memory.ok() || memory.status().code() != StatusCode::kOutOfMemory) return memory;
+    why = std::move(memory).status();
+    RONDO_LOG(kWarn, kTransport, (LogContext{parts_.rank, parts_.communicator}),
+              "{} cannot connect ranks {} and {} and is passed over: {}", transport.name(), from,
+              to, why.message());
+  }
+  return why;
+}
+
+Result<ConnectionMemory> ProcessGroup::connectBy(Transport& transport,
+                                                 int from,
+                                                 int to,
+                                                 int channel) {
+  if (!transport.sharesMemory() && parts_.control != nullptr) {
+    const int peer = from == parts_.rank ? to : from;
+    RONDO_RETURN_IF_ERROR(parts_.control->start(*this));
+    const Status linked = parts_.control->link(peer, Deadline::within(parts_.connectTimeout));
+    if (linked.code() == StatusCode::kPeerLost) {
+      learnLoss(peer, std::string(linked.message()));
+    } else if (!linked.ok()) {
+      return linked;
+    }
+  }
+  return transport.connect(from, to, channel);
+}
+
+// ---- what is known of the others
+// -----------------------------------------------------------------
+
+CallRecord& ProcessGroup::record(int rank) {
+  return onBoard(rank) ? parts_.board->record(rank)
+                       : remote_[static_cast<std::size_t>(rank)].record;
+}
+
+void ProcessGroup::refresh(int rank) {
+  if (!onBoard(rank)) parts_.control->ask(rank);
+}
+
+void ProcessGroup::awaitRefreshed(int rank, std::chrono::milliseconds atMost) {
+  const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
+  const auto heard = [&] {
+    const std::scoped_lock lock(mutex_);
+    return remote.heard;
+  };
+  const std::uint64_t before = heard();
+  const Deadline deadline = Deadline::within(atMost);
+  while (!onBoard(rank) && heard() == before && whyLost(rank).empty() && !deadline.passed()) {
+    refresh(rank);
+    std::this_thread::sleep_for(kAnswerPoll);
+  }
+}
+
+bool ProcessGroup::mayBeOnItsWay(int rank) {
+  const Traffic known = traffic(rank);
+  if (onBoard(rank)) return false;
+  const std::scoped_lock lock(mutex_);
+  const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
+  return known.arrived < remote.posted || known.credited < remote.released;
+}
+
+std::string ProcessGroup::whyLost(int rank) {
+  if (onBoard(rank)) return parts_.board->whyLost(rank);
+  if (!drained(rank)) return {};
+  const std::scoped_lock lock(mutex_);
+  const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
+  if (!remote.whyLost.empty() || remote.record.hasLeft()) return remote.whyLost;
+  for (const auto& transport : parts_.transports) {
+    std::string why = transport->whyLost(rank);
+    if (!why.empty())
+      return fmt::format("its {} connection has ended ({})", transport->name(), why);
+  }
+  return {};
+}
+
+Traffic ProcessGroup::traffic(int peer) const {
+  Traffic sum;
+  for (const auto& transport : parts_.transports) {
+    const Traffic part = transport->traffic(peer);
+    sum.posted += part.posted;
+    sum.released += part.released;
+    sum.arrived += part.arrived;
+    sum.credited += part.credited;
+  }
+  return sum;
+}
+
+bool ProcessGroup::drained(int peer) const {
+  return std::ranges::all_of(parts_.transports,
+                             [peer](const auto& transport) { return transport->drained(peer); });
+}
+
+RankNews ProcessGroup::newsFor(int asker) {
+  const Traffic known = traffic(asker);
+  return {parts_.board->record(parts_.rank).words(), known.posted, known.released};
+}
+
+void ProcessGroup::learn(int rank, const RankNews& news) {
+  const std::scoped_lock lock(mutex_);
+  RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
+  // The counts first: who sees that a call is finished must know all that was posted for it.
+  remote.posted = news.posted;
+  remote.released = news.released;
+  remote.record.adopt(news.record);
+  ++remote.heard;
+}
+
+void ProcessGroup::learnLoss(int rank, const std::string& why) {
+  const std::scoped_lock lock(mutex_);
+  RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
+  if (!remote.record.hasLeft()) remote.whyLost = why;
+}
+
+// ---- failure and leaving
+// -------------------------------------------------------------------------
+
+void ProcessGroup::fail(const Status& failure) {
+  parts_.board->fail(failure);
+  if (parts_.control != nullptr) parts_.control->spread(this->failure());
+}
+
+void ProcessGroup::learnFailure(const Status& failure) {
+  parts_.board->fail(failure);
+}
+
+void ProcessGroup::leave(int /*rank*/) {
+  if (std::exchange(left_, true)) return;
+  const Deadline deadline = Deadline::within(parts_.leaveTimeout);
+  while (!takenByAll() && !host::flagRaised(failedFlag()) && !deadline.passed()) {
+    if (!progress()) sleep(kSendNap);
+  }
+  for (const auto& transport : parts_.transports)
+    transport->close();
+  parts_.board->record(parts_.rank).leave();
+  parts_.control.reset();  // says goodbye
+}
+
+bool ProcessGroup::takenByAll() const {
+  return std::ranges::all_of(parts_.transports,
+                             [](const auto& transport) { return transport->taken(); });
+}
+
+// ---- waiting
+// -------------------------------------------------------------------------------------
+
+bool ProcessGroup::progress() {
+  bool moved = false;
+  for (const auto& transport : parts_.transports) {
+    const Result<bool> progressed = transport->progress();
+    if (progressed.ok()) {
+      moved |= *progressed;
+    } else {
+      fail(progressed.status().withContext(fmt::format("rank {}", parts_.rank)));
+    }
+  }
+  return moved;
+}
+
+bool ProcessGroup::flushed() const {
+  return std::ranges::all_of(parts_.transports,
+                             [](const auto& transport) { return transport->flushed(); });
+}
+
+void ProcessGroup::sleep(std::chrono::microseconds atMost) {
+  collectEvents();
+  if (events_.empty()) {
+    parts_.board->waitPlace().sleep(atMost);
+    return;
+  }
+  stayAwake();  // nobody can ring who posts to a socket
+  const bool blind = std::ranges::count(parts_.onBoard, true) > 1;
+  const auto nap = std::min({atMost, blind ? kBlindNap : atMost, flushed() ? atMost : kSendNap});
+  const timespec timeout{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(nap).count()};
+  (void)::ppoll(events_.data(), events_.size(), &timeout, nullptr);
+}
+
+void ProcessGroup::collectEvents() {
+  std::vector<int> watched;
+  for (const auto& transport : parts_.transports)
+    transport->watch(watched);
+  events_.clear();
+  for (const int descriptor : watched)
+    events_.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
+}
+
+std::string ProcessGroup::describe() const {
+  std::string text;
+  for (std::size_t at = 0; at < parts_.transports.size(); ++at) {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < parts_.ranks; ++rank) {
+      const std::vector<std::size_t>& routes = parts_.routes[static_cast<std::size_t>(rank)];
+      if (rank != parts_.rank && !routes.empty() && routes.front() == at) ranks.push_back(rank);
+    }
+    if (ranks.empty()) continue;
+    text += fmt::format("{}ranks {} over {}", text.empty() ? "" : ", ", listRanks(ranks),
+                        parts_.transports[at]->name());
+  }
+  std::size_t bytes = 0;
+  for (const auto& transport : parts_.transports)
+    bytes += transport->memoryBytes();
+  return fmt::format("{}; memory {} MiB", text.empty() ? "no other rank" : text, mebibytes(bytes));
+}
+
+}  // namespace rondo

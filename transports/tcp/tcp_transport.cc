@@ -1,0 +1,190 @@
+#include "transports/tcp/tcp_transport.h"
+
+#include <algorithm>
+
+namespace rondo::tcp {
+
+namespace {
+
+/// "10.0.0.1:4000,[fd00::1]:4000"
+std::string listOf(const std::vector<SocketAddress>& addresses) {
+  std::string list;
+  for (const SocketAddress& address : addresses)
+    list += fmt::format("{}{}", list.empty() ? "" : ",", address.text());
+  return list;
+}
+
+Result<std::vector<SocketAddress>> parseList(std::string_view list) {
+  std::vector<SocketAddress> addresses;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    const Result<SocketAddress> address = SocketAddress::parse(list.substr(0, comma));
+    RONDO_RETURN_IF_ERROR(address.status());
+    addresses.push_back(*address);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return addresses;
+}
+
+}  // namespace
+
+TcpTransport::TcpTransport(int rank,
+                           SlotShape slots,
+                           ControlPlane* control,
+                           Status whyNot,
+                           std::chrono::milliseconds connectTimeout)
+    : rank_(rank),
+      slots_(slots),
+      control_(control),
+      whyNot_(std::move(whyNot)),
+      connectTimeout_(connectTimeout) {}
+
+Result<std::string> TcpTransport::offer() {
+  if (control_ == nullptr) return whyNot_;
+  return listOf(control_->addresses());
+}
+
+bool TcpTransport::canReach(int /*peer*/, std::string_view offer) const {
+  return !offer.empty();
+}
+
+Status TcpTransport::open(const std::vector<std::string>& offers, Deadline /*deadline*/) {
+  std::vector<std::vector<SocketAddress>> peers;
+  for (std::size_t rank = 0; rank < offers.size(); ++rank) {
+    Result<std::vector<SocketAddress>> addresses = parseList(offers[rank]);
+    if (!addresses.ok()) {
+      return addresses.status().withContext(fmt::format("the addresses of rank {}", rank));
+    }
+    peers.push_back(*std::move(addresses));
+  }
+  control_->setPeers(std::move(peers));
+  return {};
+}
+
+Result<ConnectionMemory> TcpTransport::connect(int from, int to, int channel) {
+  return from == rank_ ? connectSend(to, channel) : connectRecv(from, channel);
+}
+
+Result<ConnectionMemory> TcpTransport::connectSend(int to, int channel) {
+  auto connection = PrivateConnection::make(slots_.bytes, slots_.count);
+  if (connection == nullptr) return noMemory(rank_, to, channel, slots_);
+  const Deadline deadline = Deadline::within(connectTimeout_);
+  Result<FileDescriptor> socket = openData(to, channel, deadline);
+  const std::scoped_lock lock(mutex_);
+  if (socket.ok()) {
+    const auto made =
+        sends_.try_emplace(Key{to, channel}, to, *std::move(socket), std::move(connection));
+    return made.first->second.memory();
+  }
+  if (socket.status().code() != StatusCode::kPeerLost) return std::move(socket).status();
+  // A peer that is gone is no error of connecting: what it did last may explain it better.
+  const auto made = sends_.try_emplace(Key{to, channel}, to, std::string(socket.status().message()),
+                                       std::move(connection));
+  return made.first->second.memory();
+}
+
+Result<FileDescriptor> TcpTransport::openData(int to, int channel, Deadline deadline) {
+  Result<FileDescriptor> socket = control_->dial(to, PeerRole::kData, deadline);
+  RONDO_RETURN_IF_ERROR(socket.status());
+  std::vector<std::byte> opening;
+  appendOpenData(opening, {channel, slots_.bytes, slots_.count});
+  RONDO_RETURN_IF_ERROR(sendAll(socket->get(), opening, deadline, fmt::format("rank {}", to)));
+  return socket;
+}
+
+Result<ConnectionMemory> TcpTransport::connectRecv(int from, int channel) {
+  auto connection = PrivateConnection::make(slots_.bytes, slots_.count);
+  if (connection == nullptr) return noMemory(from, rank_, channel, slots_);
+  const std::scoped_lock lock(mutex_);
+  const auto made = recvs_.try_emplace(Key{from, channel}, from, std::move(connection));
+  return made.first->second.memory();
+}
+
+Result<bool> TcpTransport::progress() {
+  bool moved = false;
+  for (auto& [key, link] : recvs_) {
+    if (!link.connected()) RONDO_RETURN_IF_ERROR(adoptArrival(key, link));
+    Result<bool> progressed = link.progress();
+    if (!progressed.ok()) return progressed;
+    moved |= *progressed;
+  }
+  for (auto& [key, link] : sends_) {
+    Result<bool> progressed = link.progress();
+    if (!progressed.ok()) return progressed;
+    moved |= *progressed;
+  }
+  return moved;
+}
+
+Status TcpTransport::adoptArrival(Key key, RecvLink& link) {
+  auto arrival = control_->takeDataSocket(key.first, key.second);
+  if (!arrival) return {};
+  const OpenData& open = arrival->second;
+  if (open.slotBytes != slots_.bytes || open.slotCount != slots_.count) {
+    return Status::mismatch("rank {} sends {} slots of {} bytes, rank {} expects {} of {}",
+                            key.first, open.slotCount, open.slotBytes, rank_, slots_.count,
+                            slots_.bytes);
+  }
+  link.adopt(std::move(arrival->first));
+  return {};
+}
+
+bool TcpTransport::flushed() const {
+  return std::ranges::all_of(sends_, [](const auto& entry) { return entry.second.flushed(); });
+}
+
+bool TcpTransport::taken() const {
+  return std::ranges::all_of(sends_, [](const auto& entry) { return entry.second.taken(); });
+}
+
+Traffic TcpTransport::traffic(int peer) const {
+  const std::scoped_lock lock(mutex_);
+  Traffic traffic;
+  for (const auto& [key, link] : sends_) {
+    if (key.first != peer) continue;
+    traffic.posted += link.posted();
+    traffic.credited += link.released();
+  }
+  for (const auto& [key, link] : recvs_) {
+    if (key.first != peer) continue;
+    traffic.arrived += link.arrived();
+    traffic.released += link.released();
+  }
+  return traffic;
+}
+
+bool TcpTransport::drained(int peer) const {
+  return std::ranges::all_of(recvs_, [peer](const auto& entry) {
+    const RecvLink& link = entry.second;
+    return link.peer() != peer || link.ended() || !link.connected();
+  });
+}
+
+std::string TcpTransport::whyLost(int peer) const {
+  for (const auto& [key, link] : recvs_) {
+    if (key.first == peer && !link.whyLost().empty()) return link.whyLost();
+  }
+  for (const auto& [key, link] : sends_) {
+    if (key.first == peer && !link.whyEnded().empty()) return link.whyEnded();
+  }
+  return {};
+}
+
+void TcpTransport::watch(std::vector<int>& descriptors) const {
+  for (const auto& [key, link] : recvs_)
+    if (link.socket() >= 0) descriptors.push_back(link.socket());
+  for (const auto& [key, link] : sends_)
+    if (link.socket() >= 0) descriptors.push_back(link.socket());
+}
+
+std::size_t TcpTransport::memoryBytes() const {
+  return (sends_.size() + recvs_.size()) *
+         (sizeof(ConnectionControl) + slots_.bytes * slots_.count);
+}
+
+void TcpTransport::close() {
+  for (auto& [key, link] : sends_)
+    link.close();
+}
+
+}  // namespace rondo::tcp
