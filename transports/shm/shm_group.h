@@ -41,6 +41,9 @@ class ShmGroup final : public RankGroup {
 
   Status failure() const override;
 
+  /// Bytes of shared memory mapped here in huge pages, for telling whether they came.
+  std::size_t hugePageBytes() const { return arena_.hugePageBytes(); }
+
  private:
   /// How a rank's process is watched.
   struct Process {
@@ -59,6 +62,8 @@ class ShmGroup final : public RankGroup {
     return *at<Doorbell>(layout().bells() + static_cast<std::size_t>(rank) * sizeof(Doorbell));
   }
 
+  /// Reserves memory for a connection of `slots` slots at `offset`.
+  Status reserveConnection(std::uint64_t offset, std::uint64_t slots);
   Status makeConnection(std::uint64_t& word);
   Status awaitConnection(std::uint64_t& word) const;
 
