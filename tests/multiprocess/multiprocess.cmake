@@ -10,3 +10,6 @@ rondo_add_test(multiprocess_failure_test LABELS multiprocess fault
 rondo_add_test(multiprocess_dev_shm_test LABELS multiprocess
   SOURCES dev_shm_test.cc
   LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_mismatch_test LABELS multiprocess fault TIMEOUT 300
+  SOURCES mismatch_test.cc
+  LIBRARIES rondo_forked_ranks rondo_collective_harness)
