@@ -13,6 +13,7 @@
 #include "src/collective_call.h"
 #include "src/config.h"
 #include "src/connection_ends.h"
+#include "src/fork_mark.h"
 #include "src/planner.h"
 #include "src/prepared_operation.h"
 #include "src/reduction_table.h"
@@ -67,6 +68,10 @@ class Communicator {
   /// The failure that ended the communicator, or ok. @threads any
   Status asyncError() const { return group_->failure(); }
 
+  /// False in a process that was forked off after the communicator was made: there nothing of it
+  /// may be used or released, since peers, descriptors and shared memory are its parent's.
+  bool inOwnProcess() const { return forkMark_.inOwnProcess(); }
+
   ReductionTable& reductions() { return reductions_; }
 
  private:
@@ -101,6 +106,7 @@ class Communicator {
 
   int rank_;
   std::shared_ptr<RankGroup> group_;  // shared by the ranks; the last one frees it
+  const ForkMark forkMark_;
   const Config config_;
   const PlanFacts facts_;
   const PlanSettings settings_;

@@ -13,3 +13,6 @@ rondo_add_test(multiprocess_dev_shm_test LABELS multiprocess
 rondo_add_test(multiprocess_mismatch_test LABELS multiprocess fault TIMEOUT 300
   SOURCES mismatch_test.cc
   LIBRARIES rondo_forked_ranks rondo_collective_harness)
+rondo_add_test(multiprocess_fork_test LABELS multiprocess
+  SOURCES fork_test.cc
+  LIBRARIES rondo_forked_ranks rondo_collective_harness)
