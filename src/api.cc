@@ -114,12 +114,12 @@ rondoResult_t runCollective(const char* function,
   return withCommunicator(function, comm, [&](Communicator& communicator) -> Status {
     const Caller caller{communicator.rank(), communicator.ranks()};
     if (stream != nullptr) {
-      return Status::notSupported(
+      return communicator.reject(Status::notSupported(
           "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
-          caller.rank, collectiveName(raw.collective), static_cast<const void*>(stream));
+          caller.rank, collectiveName(raw.collective), static_cast<const void*>(stream)));
     }
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
-    RONDO_RETURN_IF_ERROR(call.status());
+    if (!call.ok()) return communicator.reject(call.status());
     return communicator.run(*call);
   });
 }

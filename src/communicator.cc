@@ -16,6 +16,10 @@ namespace rondo {
 
 namespace {
 
+/// How long a rank may take to call again after its call was rejected, before those who wait for
+/// the call give up: enough for a program that mends its arguments, too short for one that ended.
+constexpr std::chrono::seconds kTimeToCallAgain{1};
+
 PlanSettings planSettings(const Config& config) {
   return {config.reproducible, config.channels, config.algorithms};
 }
@@ -132,13 +136,26 @@ Status Communicator::run(const CollectiveCall& call) try {
   const std::scoped_lock lock(turn_);
   if (host::flagRaised(group_->failedFlag())) return group_->failure();
   Result<PreparedOperation*> operation = prepare(call);
-  if (!operation.ok()) return std::move(operation).status();
-  return execute(**operation, call);
+  if (operation.ok()) return execute(**operation, call);
+  Status failure = std::move(operation).status();
+  if (losesOnlyTheCall(failure.code())) noteRejection(failure);
+  return failure;
 
 } catch (const std::bad_alloc&) {  // while planning: nothing else allocates
 
   return failAll(Status::outOfMemory("rank {}: no memory for planning {}", rank_,
                                      collectiveName(call.collective)));
+}
+
+Status Communicator::reject(const Status& reason) {
+  // While another thread's call runs, this one has no number yet, and nobody waits for it.
+  const std::unique_lock turn(turn_, std::try_to_lock);
+  if (turn.owns_lock()) noteRejection(reason);
+  return reason;
+}
+
+void Communicator::noteRejection(const Status& reason) {
+  group_->record(rank_).reject(current_.sequence + 1, reason.message());
 }
 
 Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
@@ -177,7 +194,7 @@ Status Communicator::execute(PreparedOperation& operation, const CollectiveCall&
 
 Status Communicator::superviseRun(PreparedOperation& operation, const host::Work& work) {
   host::Waiter waiter(waitPolicy_, group_->failedFlag(), group_->waitPlace(rank_));
-  bool warned = false;
+  Watch watch;
   for (;;) {
     const host::RunOutcome outcome = host::runLanes(operation.lanes, work, waiter);
     switch (outcome.result) {
@@ -187,31 +204,47 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
         return group_->failure();
       case host::RunResult::kMismatch:
         group_->awaitRefreshed(outcome.blocked.peer, kPatienceForNews);
-        return failAll(mismatchWith(rank_, current_, outcome.blocked.peer,
-                                    group_->record(outcome.blocked.peer)));
+        return failAll(mismatchWith(waiting(), outcome.blocked.peer,
+                                    group_->record(outcome.blocked.peer),
+                                    outcome.blocked.otherCall));
       case host::RunResult::kStalled:
-        RONDO_RETURN_IF_ERROR(checkPeer(operation, work, outcome.blocked.peer));
-        RONDO_RETURN_IF_ERROR(checkStall(outcome, waiter, warned));
+        RONDO_RETURN_IF_ERROR(checkPeer(operation, work, outcome.blocked.peer, watch));
+        RONDO_RETURN_IF_ERROR(checkStall(outcome, waiter, watch));
     }
   }
 }
 
-Status Communicator::checkPeer(PreparedOperation& operation, const host::Work& work, int peer) {
+Status Communicator::checkPeer(PreparedOperation& operation,
+                               const host::Work& work,
+                               int peer,
+                               Watch& watch) {
   if (peer < 0) return {};  // it has moved on meanwhile
   const CallRecord& record = group_->record(peer);
-  Status judged = judgePeer(rank_, current_, peer, record);
+  const Status judged = judgePeer(waiting(), peer, record);
   if (!judged.ok()) return failAll(judged);
   group_->refresh(peer);
   const bool finished = record.finished() >= current_.sequence && !group_->mayBeOnItsWay(peer);
   const std::string whyLost = group_->whyLost(peer);
-  if (!finished && whyLost.empty()) return {};
+  if (!finished && whyLost.empty()) return checkRejection(peer, record, watch);
   // Whatever the peer did in this call has come by now, so what is missing will never come.
   group_->waitPlace(rank_).progress();
   const bool stillBlocked = std::ranges::any_of(
       operation.lanes, [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });
   if (!stillBlocked) return {};
-  return failAll(finished ? finishedWithout(rank_, current_, peer, record)
+  return failAll(finished ? finishedWithout(waiting(), peer, record)
                           : lostBefore(rank_, current_, peer, whyLost));
+}
+
+Status Communicator::checkRejection(int peer, const CallRecord& record, Watch& watch) {
+  const std::optional<CallRecord::Rejection> rejection = rejectionOf(current_, record);
+  const auto now = host::Waiter::Clock::now();
+  if (!rejection.has_value() || watch.rejecting != peer) {
+    watch.rejecting = rejection.has_value() ? peer : -1;
+    watch.rejectionSeen = now;
+    return {};
+  }
+  if (now - watch.rejectionSeen < kTimeToCallAgain) return {};
+  return failAll(rejectedBy(waiting(), peer, *rejection));
 }
 
 std::string Communicator::describeWait(const host::RunOutcome& outcome) {
@@ -221,7 +254,7 @@ std::string Communicator::describeWait(const host::RunOutcome& outcome) {
 
 Status Communicator::checkStall(const host::RunOutcome& outcome,
                                 const host::Waiter& waiter,
-                                bool& warned) {
+                                Watch& watch) {
   if (outcome.blocked.peer < 0 && !outcome.flushing) return {};  // it has moved on meanwhile
   const std::chrono::milliseconds waited = waiter.waited();
   const auto due = [waited](std::chrono::milliseconds limit) {
@@ -231,7 +264,7 @@ Status Communicator::checkStall(const host::RunOutcome& outcome,
     return failAll(Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(current_),
                                    waited.count(), describeWait(outcome)));
   }
-  if (due(config_.warningAfter) && !std::exchange(warned, true)) {
+  if (due(config_.warningAfter) && !std::exchange(watch.warned, true)) {
     RONDO_LOG(kWarn, kExecutor, LogContext{rank_, config_.name}, "{} waits {} ms for {}",
               describeCall(current_), waited.count(), describeWait(outcome));
   }

@@ -15,9 +15,11 @@
 #include "src/collective_call.h"
 #include "src/config.h"
 #include "src/connection_ends.h"
+#include "src/fork_mark.h"
 #include "src/planner.h"
 #include "src/prepared_operation.h"
 #include "src/reduction_table.h"
+#include "src/stall.h"
 #include "src/status.h"
 #include "transports/call_record.h"
 #include "transports/rank_group.h"
@@ -59,15 +61,33 @@ class Communicator {
   ///          (the communicator has failed, on all ranks, for good)
   Status run(const CollectiveCall& call);
 
+  /// Tells the other ranks why a call of this one goes no further. The communicator stays usable:
+  /// the next call takes the place of the rejected one. Others that wait for it meanwhile give it
+  /// 1 s, then fail with Mismatch and this reason.
+  /// @return `reason`
+  /// @threads any; waits for nobody
+  Status reject(const Status& reason);
+
   /// All ranks' pending and later calls fail with Aborted. @threads any
   void abort();
 
   /// The failure that ended the communicator, or ok. @threads any
   Status asyncError() const { return group_->failure(); }
 
+  /// False in a process that was forked off after the communicator was made: there nothing of it
+  /// may be used or released, since peers, descriptors and shared memory are its parent's.
+  bool inOwnProcess() const { return forkMark_.inOwnProcess(); }
+
   ReductionTable& reductions() { return reductions_; }
 
  private:
+  /// What one call's wait has come to so far.
+  struct Watch {
+    bool warned = false;
+    int rejecting = -1;  ///< the peer whose rejection was seen last; -1: none
+    host::Waiter::Clock::time_point rejectionSeen;
+  };
+
   Communicator(int rank,
                std::shared_ptr<RankGroup> group,
                const Config& config,
@@ -77,14 +97,22 @@ class Communicator {
   Status execute(PreparedOperation& operation, const CollectiveCall& call);
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
   /// Whether what this rank waits for can still come from `peer`.
-  Status checkPeer(PreparedOperation& operation, const host::Work& work, int peer);
-  Status checkStall(const host::RunOutcome& outcome, const host::Waiter& waiter, bool& warned);
+  Status checkPeer(PreparedOperation& operation, const host::Work& work, int peer, Watch& watch);
+  /// Gives a peer that rejected its call time to call again.
+  Status checkRejection(int peer, const CallRecord& record, Watch& watch);
+  Status checkStall(const host::RunOutcome& outcome, const host::Waiter& waiter, Watch& watch);
+
+  Waiting waiting() const { return {rank_, current_, group_->record(rank_)}; }
+
+  /// Tells the ranks that will wait for the next call why it was refused. With turn_ held.
+  void noteRejection(const Status& reason);
   std::string describeWait(const host::RunOutcome& outcome);
   /// Makes `failure` the end of the communicator; returns the failure that counts.
   Status failAll(const Status& failure);
 
   int rank_;
   std::shared_ptr<RankGroup> group_;  // shared by the ranks; the last one frees it
+  const ForkMark forkMark_;
   const Config config_;
   const PlanFacts facts_;
   const PlanSettings settings_;

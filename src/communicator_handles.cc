@@ -41,6 +41,14 @@ Status refuse(rondoComm_t handle, HandleState state) {
                               toNumber(handle));
 }
 
+Status refuseInChild(rondoComm_t handle) {
+  return Status::invalidUsage(
+      "communicator {:#x} is used after fork: it belongs to the process that made it; a child "
+      "makes "
+      "its own",
+      toNumber(handle));
+}
+
 }  // namespace
 
 Status registerCommunicators(std::vector<std::unique_ptr<Communicator>> communicators,
@@ -67,13 +75,18 @@ Status registerCommunicators(std::vector<std::unique_ptr<Communicator>> communic
 Result<Communicator*> findCommunicator(rondoComm_t handle) {
   const Table::Found found = table().find(toNumber(handle));
   if (found.object == nullptr) return refuse(handle, found.state);
+  if (!found.object->inOwnProcess()) return refuseInChild(handle);
   return found.object;
 }
 
 Result<std::unique_ptr<Communicator>> takeCommunicator(rondoComm_t handle) {
-  const HandleState state = table().find(toNumber(handle)).state;
+  const Table::Found found = table().find(toNumber(handle));
+  // Before the table's lock, which another thread may have held when this process was forked off.
+  if (found.object != nullptr && !found.object->inOwnProcess()) {
+    return std::unique_ptr<Communicator>();
+  }
   std::unique_ptr<Communicator> communicator = table().take(toNumber(handle));
-  if (communicator == nullptr) return refuse(handle, state);
+  if (communicator == nullptr) return refuse(handle, found.state);
   return communicator;
 }
 

@@ -18,10 +18,12 @@ Status registerCommunicators(std::vector<std::unique_ptr<Communicator>> communic
                              rondoComm_t* handles);
 
 /// The communicator of a handle. Waits for nobody.
-/// @errors InvalidArgument (NULL), InvalidUsage (destroyed, or not a handle).
+/// @errors InvalidArgument (NULL), InvalidUsage (destroyed, not a handle, or of the process that
+///   this one was forked off from).
 Result<Communicator*> findCommunicator(rondoComm_t handle);
 
-/// Gives ownership back; the handle is refused from now on.
+/// Gives ownership back; the handle is refused from now on. In a process that was forked off since
+/// the communicator was made it gives null and changes nothing: all of it is the parent's.
 /// @errors as findCommunicator().
 Result<std::unique_ptr<Communicator>> takeCommunicator(rondoComm_t handle);
 

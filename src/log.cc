@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #define SPDLOG_HEADER_ONLY
@@ -67,7 +68,12 @@ class Logger {
   }
 
  private:
-  Logger() { use(std::make_shared<spdlog::sinks::stderr_sink_st>()); }
+  Logger() {
+    use(std::make_shared<spdlog::sinks::stderr_sink_st>());
+    // A child must not inherit a lock that some thread of its parent held while logging.
+    ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                     [] { instance().mutex_.unlock(); });
+  }
 
   /// Caller holds mutex_, or is the constructor.
   void use(std::shared_ptr<spdlog::sinks::sink> sink) {

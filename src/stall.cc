@@ -1,5 +1,8 @@
 #include "src/stall.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "collectives/schedule.h"
 #include "kernels/data_type.h"
 
@@ -19,41 +22,88 @@ std::string describeCall(const CallSignature& call) {
   return text;
 }
 
-Status mismatchWith(int rank, const CallSignature& own, int peer, const CallRecord& record) {
-  const std::optional<CallSignature> theirs = record.read();
-  if (theirs.has_value() && *theirs == own) {
-    return Status::mismatch(
-        "rank {} called {} and so did rank {}, but what it sent belongs to an earlier call that "
-        "differed between the two: all ranks must make the same calls in the same order with the "
-        "same arguments",
-        rank, describeCall(own), peer);
-  }
+namespace {
+
+Status differentCalls(int rank, const CallSignature& own, int peer, const CallSignature& theirs) {
   return Status::mismatch(
       "rank {} called {}, but rank {} called {}: all ranks must make the same calls in the same "
       "order with the same arguments",
-      rank, describeCall(own), peer, theirs.has_value() ? describeCall(*theirs) : "something else");
+      rank, describeCall(own), peer, describeCall(theirs));
 }
 
-Status judgePeer(int rank, const CallSignature& own, int peer, const CallRecord& record) {
-  const std::optional<CallSignature> theirs = record.read();
-  if (theirs.has_value() && theirs->sequence == own.sequence && *theirs != own) {
-    return mismatchWith(rank, own, peer, record);
+/// The first remembered call of the two ranks that has the same number on both, but differs.
+std::optional<std::pair<CallSignature, CallSignature>> firstDifference(const CallRecord& own,
+                                                                       const CallRecord& theirs) {
+  const std::optional<CallSignature> latest = own.read();
+  if (!latest.has_value()) return std::nullopt;
+  const std::uint64_t last = latest->sequence;
+  for (std::uint64_t sequence = last - std::min(last, CallRecord::kHistory - 1); sequence <= last;
+       ++sequence) {
+    const std::optional<CallSignature> here = own.call(sequence);
+    const std::optional<CallSignature> there = theirs.call(sequence);
+    if (here.has_value() && there.has_value() && *here != *there) return {{*here, *there}};
   }
-  if (record.hasLeft() && record.finished() < own.sequence) {
+  return std::nullopt;
+}
+
+}  // namespace
+
+Status mismatchWith(const Waiting& own,
+                    int peer,
+                    const CallRecord& record,
+                    std::uint64_t otherCall) {
+  if (const auto difference = firstDifference(own.record, record)) {
+    return differentCalls(own.rank, difference->first, peer, difference->second);
+  }
+  const std::optional<CallSignature> sent = record.callOf(otherCall);
+  if (sent.has_value()) {
+    return Status::mismatch(
+        "rank {} is in {}, but rank {} sent data of {}: all ranks must make the same calls in the "
+        "same order with the same arguments",
+        own.rank, describeCall(own.call), peer, describeCall(*sent));
+  }
+  return Status::mismatch(
+      "rank {} called {}, but what rank {} sent belongs to an earlier call that differed between "
+      "the two and is no longer remembered: all ranks must make the same calls in the same order "
+      "with the same arguments",
+      own.rank, describeCall(own.call), peer);
+}
+
+Status judgePeer(const Waiting& own, int peer, const CallRecord& record) {
+  if (const auto difference = firstDifference(own.record, record)) {
+    return differentCalls(own.rank, difference->first, peer, difference->second);
+  }
+  if (record.hasLeft() && record.finished() < own.call.sequence) {
     return Status::peerLost(
-        "rank {}: {} needs rank {}, which destroyed its communicator after its call #{}", rank,
-        describeCall(own), peer, record.finished());
+        "rank {}: {} needs rank {}, which destroyed its communicator after its call #{}", own.rank,
+        describeCall(own.call), peer, record.finished());
   }
   return {};
 }
 
-Status finishedWithout(int rank, const CallSignature& own, int peer, const CallRecord& record) {
+Status finishedWithout(const Waiting& own, int peer, const CallRecord& record) {
   const std::optional<CallSignature> theirs = record.read();
   return Status::mismatch(
       "rank {} called {}, but rank {} finished a different call #{} (its last call: {}): all ranks "
       "must make the same calls in the same order with the same arguments",
-      rank, describeCall(own), peer, own.sequence,
+      own.rank, describeCall(own.call), peer, own.call.sequence,
       theirs.has_value() ? describeCall(*theirs) : "something else");
+}
+
+std::optional<CallRecord::Rejection> rejectionOf(const CallSignature& own,
+                                                 const CallRecord& record) {
+  const std::optional<CallSignature> latest = record.read();
+  std::optional<CallRecord::Rejection> rejection = record.rejection();
+  if (!latest.has_value() || !rejection.has_value()) return std::nullopt;
+  const bool calledSince = latest->sequence >= rejection->sequence;
+  if (calledSince || rejection->sequence > own.sequence) return std::nullopt;
+  return rejection;
+}
+
+Status rejectedBy(const Waiting& own, int peer, const CallRecord::Rejection& rejection) {
+  const CallSignature call = own.record.call(rejection.sequence).value_or(own.call);
+  return Status::mismatch("rank {} called {}, but rank {} rejected its call #{}: {}", own.rank,
+                          describeCall(call), peer, rejection.sequence, rejection.why);
 }
 
 Status lostBefore(int rank, const CallSignature& own, int peer, std::string_view why) {
@@ -69,7 +119,7 @@ std::string describePeer(const CallSignature& own,
   const std::optional<CallSignature> theirs = record.read();
   if (!theirs.has_value() || theirs->sequence < own.sequence) {
     return fmt::format("rank {}, which has not called yet (its last call: {})", blocked.peer,
-                       theirs.has_value() ? describeCall(*theirs) : "none");
+                       theirs.has_value() ? describeCall(*theirs) : "unknown");
   }
   return fmt::format("rank {} to {} data", blocked.peer, blocked.receiving ? "send" : "take");
 }

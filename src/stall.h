@@ -2,6 +2,8 @@
 // it called something else, has it left, has it not called yet?
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,17 +16,35 @@ namespace rondo {
 /// "all_reduce #12 float sum count 1024".
 std::string describeCall(const CallSignature& call);
 
-/// Ok while the peer may still come.
-/// @errors Mismatch (the peer's call of the same number differs), PeerLost (it left before this
-/// call)
-Status judgePeer(int rank, const CallSignature& own, int peer, const CallRecord& record);
+/// The rank that waits, its call and what it has published.
+struct Waiting {
+  int rank = 0;
+  const CallSignature& call;
+  const CallRecord& record;
+};
 
-/// The error for a slot of `peer` that belongs to another call.
-Status mismatchWith(int rank, const CallSignature& own, int peer, const CallRecord& record);
+/// Ok while the peer may still come.
+/// @errors Mismatch (a remembered call of the same number differs), PeerLost (it left before this
+/// call)
+Status judgePeer(const Waiting& own, int peer, const CallRecord& record);
+
+/// The error for a slot of `peer` that belongs to another call, whose fingerprint is `otherCall`.
+Status mismatchWith(const Waiting& own,
+                    int peer,
+                    const CallRecord& record,
+                    std::uint64_t otherCall);
 
 /// The error for a peer that has finished its call of the same number, yet moved none of the data
 /// that this rank waits for.
-Status finishedWithout(int rank, const CallSignature& own, int peer, const CallRecord& record);
+Status finishedWithout(const Waiting& own, int peer, const CallRecord& record);
+
+/// What the peer refused to call, if it is its call of the same number or an earlier one that it
+/// needs to make first, and if it has not called since.
+std::optional<CallRecord::Rejection> rejectionOf(const CallSignature& own,
+                                                 const CallRecord& record);
+
+/// The error for a peer that refused a call and did not call again.
+Status rejectedBy(const Waiting& own, int peer, const CallRecord::Rejection& rejection);
 
 /// The error for a peer that is gone.
 /// @param why as RankGroup::whyLost() says it

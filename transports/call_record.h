@@ -2,9 +2,14 @@
 // should, to say "rank 3 called something else" or "rank 3 has not called yet" instead of hanging.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "kernels/memory_order.h"
 
@@ -24,7 +29,8 @@ struct CallSignature {
 
   /// A fingerprint of all fields, carried by every slot: equal calls, equal fingerprints.
   constexpr std::uint64_t fingerprint() const {
-    std::uint64_t hash = sequence;
+    // Mixed before the count comes in: call 13 of 113 elements is not call 15 of 115.
+    std::uint64_t hash = mix(sequence);
     for (const std::uint64_t word : {count, geometry, packed()})
       hash = mix(hash ^ word);
     return hash;
@@ -45,44 +51,28 @@ struct CallSignature {
   }
 };
 
-/// The line in which one rank publishes its current call. One writer, any readers.
+/// What one rank publishes of its calls: the one it is in, the last few, and the last one that it
+/// refused to begin. One writer, any readers. A call that begins writes two lines, one that ends
+/// the first of them again.
 ///
-///     word 0 version | 1 sequence | 2 count | 3 geometry | 4 packed fields | 5 finished | 6 left |
-///     7 -
+///     word 0    the current call: version, count, geometry, packed fields; its version is its
+///               sequence number
+///     word 4    finished | left | - | -
+///     word 8    the last kHistory calls, four words each, at their sequence number mod kHistory
+///     word 40   rejection: version, sequence, then its text, padded with zeros
 class alignas(64) CallRecord {
  public:
-  static constexpr std::size_t kWords = 8;
+  /// Calls that are remembered.
+  static constexpr std::size_t kHistory = 8;
+  static constexpr std::size_t kWords = 64;
 
   /// A record as it travels to ranks that do not share memory with its owner.
   using Words = std::array<std::uint64_t, kWords>;
 
-  /// The owner's record as it is. @threads that of the owner, or any: then a call that begins
-  /// meanwhile may make read() of the copy give nothing.
-  Words words() const {
-    Words words{};
-    words[kVersion] = words_[kVersion].beginRead();
-    for (std::size_t word = kVersion + 1; word < kWords; ++word)
-      words[word] = words_[word].part();
-    if (!words_[kVersion].endRead(words[kVersion])) words[kVersion] = 0;
-    return words;
-  }
-
-  /// Takes over what words() of another rank's record gave. @threads one at a time; readers any.
-  void adopt(const Words& words) {
-    words_[kVersion].beginChange();
-    for (std::size_t word = kVersion + 1; word < kWords; ++word)
-      words_[word].endChange(words[word]);
-    words_[kVersion].endChange(words[kVersion]);
-  }
-
   /// Owner: a call begins.
   void begin(const CallSignature& call) {
-    words_[kVersion].beginChange();
-    words_[kSequence].setPart(call.sequence);
-    words_[kCount].setPart(call.count);
-    words_[kGeometry].setPart(call.geometry);
-    words_[kPacked].setPart(call.packed());
-    words_[kVersion].endChange(call.sequence);
+    writeCall(kCurrent, call);
+    writeCall(placeOf(call.sequence), call);
   }
 
   /// Owner: call `sequence` is complete on this rank.
@@ -91,20 +81,143 @@ class alignas(64) CallRecord {
   /// Owner: this rank has given up its communicator in good order.
   void leave() { words_[kLeft].endChange(1); }
 
+  /// Owner: what would have been call `sequence` was refused before its first step.
+  /// @param why cut to what fits
+  void reject(std::uint64_t sequence, std::string_view why) {
+    const std::uint64_t version = words_[kRejection].beginRead() + 1;
+    words_[kRejection].beginChange();
+    words_[kRejectedSequence].setPart(sequence);
+    for (std::size_t word = 0; word < kTextWords; ++word) {
+      const std::string_view part = why.substr(std::min(word * kWordBytes, why.size()), kWordBytes);
+      std::uint64_t packed = 0;
+      std::memcpy(&packed, part.data(), part.size());
+      words_[kRejectedText + word].setPart(packed);
+    }
+    words_[kRejection].endChange(version);
+  }
+
   bool hasLeft() const { return words_[kLeft].beginRead() != 0; }
 
   /// Sequence number of the last call this rank completed.
   std::uint64_t finished() const { return words_[kFinished].beginRead(); }
 
   /// The call this rank is in, or its last one; nothing if it is just being rewritten.
-  std::optional<CallSignature> read() const {
-    const std::uint64_t version = words_[kVersion].beginRead();
+  std::optional<CallSignature> read() const { return readCall(kCurrent); }
+
+  /// Call `sequence`, if it is one of the last kHistory.
+  std::optional<CallSignature> call(std::uint64_t sequence) const {
+    const std::optional<CallSignature> found = readCall(placeOf(sequence));
+    return found.has_value() && found->sequence == sequence ? found : std::nullopt;
+  }
+
+  /// The call with that fingerprint, if it is one of the last kHistory.
+  std::optional<CallSignature> callOf(std::uint64_t fingerprint) const {
+    for (std::size_t place = 0; place < kHistory; ++place) {
+      const std::optional<CallSignature> found = readCall(placeOf(place));
+      if (found.has_value() && found->sequence > 0 && found->fingerprint() == fingerprint) {
+        return found;
+      }
+    }
+    return std::nullopt;
+  }
+
+  struct Rejection {
+    std::uint64_t sequence = 0;  ///< what the call's number would have been
+    std::string why;
+  };
+
+  /// The last call this rank refused, if any.
+  std::optional<Rejection> rejection() const {
+    const std::uint64_t version = words_[kRejection].beginRead();
+    Rejection rejection{words_[kRejectedSequence].part(), {}};
+    std::array<char, kTextWords * kWordBytes> text;
+    for (std::size_t word = 0; word < kTextWords; ++word) {
+      const std::uint64_t packed = words_[kRejectedText + word].part();
+      std::memcpy(text.data() + word * kWordBytes, &packed, kWordBytes);
+    }
+    if (version == 0 || !words_[kRejection].endRead(version)) return std::nullopt;
+    rejection.why.assign(text.begin(), std::ranges::find(text, '\0'));
+    return rejection;
+  }
+
+  /// The record as it is; groups of words that are just being rewritten have version 0. @threads
+  /// any
+  Words words() const {
+    Words words{};
+    // First: whoever sees a call finished also finds it, or a later one, in the rest.
+    for (const std::size_t word : {kFinished, kLeft})
+      words[word] = words_[word].beginRead();
+    forEachGroup([&](std::size_t first, std::size_t count) {
+      const std::uint64_t version = words_[first].beginRead();
+      for (std::size_t word = first + 1; word < first + count; ++word)
+        words[word] = words_[word].part();
+      if (words_[first].endRead(version)) words[first] = version;
+    });
+    return words;
+  }
+
+  /// Takes over what words() of another rank's record gave. @threads one at a time; readers any
+  void adopt(const Words& words) {
+    forEachGroup([&](std::size_t first, std::size_t count) {
+      if (words[first] == 0 || words[first] == words_[first].beginRead()) return;
+      words_[first].beginChange();
+      for (std::size_t word = first + 1; word < first + count; ++word)
+        words_[word].setPart(words[word]);
+      words_[first].endChange(words[first]);
+    });
+    for (const std::size_t word : {kFinished, kLeft})
+      words_[word].endChange(words[word]);
+  }
+
+ private:
+  static constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+  static constexpr std::size_t kCallWords = 4;
+  /// Among the packed fields: this place has held a call, so version 0 means that it is being
+  /// rewritten.
+  static constexpr std::uint64_t kWritten = std::uint64_t{1} << 63;
+
+  static constexpr std::size_t kCurrent = 0;
+  static constexpr std::size_t kFinished = 4;
+  static constexpr std::size_t kLeft = 5;
+  static constexpr std::size_t kEarlier = 8;
+  static constexpr std::size_t kRejection = kEarlier + kHistory * kCallWords;
+  static constexpr std::size_t kRejectedSequence = kRejection + 1;
+  static constexpr std::size_t kRejectedText = kRejection + 2;
+  static constexpr std::size_t kTextWords = kWords - kRejectedText;
+
+  static constexpr std::size_t placeOf(std::uint64_t sequence) {
+    return kEarlier + static_cast<std::size_t>(sequence % kHistory) * kCallWords;
+  }
+
+  /// Calls `visit(first, count)` for the words that are written as one, the first being the
+  /// version.
+  template <class Visit>
+  static void forEachGroup(Visit visit) {
+    visit(kCurrent, kCallWords);
+    for (std::size_t place = 0; place < kHistory; ++place)
+      visit(placeOf(place), kCallWords);
+    visit(kRejection, kWords - kRejection);
+  }
+
+  void writeCall(std::size_t at, const CallSignature& call) {
+    words_[at].beginChange();
+    words_[at + 1].setPart(call.count);
+    words_[at + 2].setPart(call.geometry);
+    words_[at + 3].setPart(call.packed() | kWritten);
+    words_[at].endChange(call.sequence);
+  }
+
+  /// Nothing while it is being rewritten. A place that holds no call yet reads as call 0.
+  std::optional<CallSignature> readCall(std::size_t at) const {
     CallSignature call;
-    call.sequence = words_[kSequence].part();
-    call.count = words_[kCount].part();
-    call.geometry = words_[kGeometry].part();
-    const std::uint64_t packed = words_[kPacked].part();
-    if (!words_[kVersion].endRead(version) || version != call.sequence) return std::nullopt;
+    call.sequence = words_[at].beginRead();
+    call.count = words_[at + 1].part();
+    call.geometry = words_[at + 2].part();
+    const std::uint64_t packed = words_[at + 3].part();
+    if (!words_[at].endRead(call.sequence)) return std::nullopt;
+    if (call.sequence == 0) {
+      return packed == 0 ? std::optional(CallSignature{}) : std::nullopt;
+    }
     call.root = static_cast<std::uint32_t>(packed);
     call.collective = static_cast<std::uint8_t>(packed >> 32);
     call.type = static_cast<std::uint8_t>(packed >> 40);
@@ -112,12 +225,9 @@ class alignas(64) CallRecord {
     return call;
   }
 
- private:
-  enum Word { kVersion, kSequence, kCount, kGeometry, kPacked, kFinished, kLeft };
-
   std::array<host::RecordWord, kWords> words_{};
 };
 
-static_assert(sizeof(CallRecord) == 64);
+static_assert(sizeof(CallRecord) == 8 * CallRecord::kWords);
 
 }  // namespace rondo

@@ -244,6 +244,8 @@ RONDO_EXPORT rondoResult_t rondoCommInitRank(
 
 /// Ends this rank's use of a communicator and frees what it holds. Not collective: other ranks may
 /// destroy theirs earlier or later, but an operation that still needs this rank will fail there.
+/// In a process that was forked off since the communicator was made it does nothing and succeeds;
+/// any other call is InvalidUsage there. The parent goes on.
 /// @param comm the handle is refused from now on. NULL does nothing.
 /// @threads  no other call on `comm` may be running or follow.
 /// @errors   InvalidUsage (destroyed before, or never made).

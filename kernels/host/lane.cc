@@ -147,7 +147,8 @@ Blocked Lane::blockedOn(const Work& work) {
   const Step step = schedule_.step(next_);
   for (int i = 0; i < step.recv.count; ++i) {
     RecvEnd& end = recvEnd(step, i);
-    if (!end.slotFull() || !slotMatches(step, i, work)) return {end.peer(), true};
+    if (!end.slotFull()) return {end.peer(), true};
+    if (!slotMatches(step, i, work)) return {end.peer(), true, end.entry().call};
   }
   for (int i = 0; i < step.send.count; ++i) {
     if (!sendEnd(step, i).slotFree()) return {sendEnd(step, i).peer(), false};

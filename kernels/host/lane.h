@@ -50,6 +50,8 @@ enum class StepResult : std::uint8_t {
 struct Blocked {
   int peer = -1;
   bool receiving = true;  ///< waits for data of the peer; false: waits for the peer to take data
+  /// Fingerprint that a full slot of the peer carries instead of this call's; 0: it has none.
+  std::uint64_t otherCall = 0;
 };
 
 /// @threads one at a time.

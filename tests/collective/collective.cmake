@@ -4,8 +4,12 @@ add_library(rondo_collective_harness STATIC
   ${CMAKE_CURRENT_LIST_DIR}/call_axes.cc
   ${CMAKE_CURRENT_LIST_DIR}/communicators.cc
   ${CMAKE_CURRENT_LIST_DIR}/covering_array.cc
+  ${CMAKE_CURRENT_LIST_DIR}/forked_children.cc
   ${CMAKE_CURRENT_LIST_DIR}/guarded_buffer.cc
+  ${CMAKE_CURRENT_LIST_DIR}/mismatch_cases.cc
+  ${CMAKE_CURRENT_LIST_DIR}/plain_call.cc
   ${CMAKE_CURRENT_LIST_DIR}/prepared_call.cc
+  ${CMAKE_CURRENT_LIST_DIR}/rank_outcomes.cc
   ${CMAKE_CURRENT_LIST_DIR}/rank_team.cc
   ${CMAKE_CURRENT_LIST_DIR}/reference.cc
   ${CMAKE_CURRENT_LIST_DIR}/test_inputs.cc)
@@ -33,6 +37,12 @@ rondo_add_test(collective_field_sizes_test LABELS collective TIMEOUT 600
 rondo_add_test(collective_failure_test LABELS collective TIMEOUT 300
   SOURCES failure_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_mismatch_test LABELS collective TIMEOUT 300
+  SOURCES mismatch_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_fork_test LABELS collective
+  SOURCES fork_test.cc
+  LIBRARIES rondo_collective_harness)
 rondo_add_test(collective_determinism_test LABELS collective TIMEOUT 600
   SOURCES determinism_test.cc
   LIBRARIES rondo_collective_harness)

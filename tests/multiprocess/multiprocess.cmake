@@ -7,3 +7,12 @@ rondo_add_test(multiprocess_collectives_test LABELS multiprocess
 rondo_add_test(multiprocess_failure_test LABELS multiprocess fault
   SOURCES failure_test.cc
   LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_dev_shm_test LABELS multiprocess
+  SOURCES dev_shm_test.cc
+  LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_mismatch_test LABELS multiprocess fault TIMEOUT 300
+  SOURCES mismatch_test.cc
+  LIBRARIES rondo_forked_ranks rondo_collective_harness)
+rondo_add_test(multiprocess_fork_test LABELS multiprocess
+  SOURCES fork_test.cc
+  LIBRARIES rondo_forked_ranks rondo_collective_harness)

@@ -111,6 +111,51 @@ TEST(CallRecord, GivesBackWhatWasPublished) {
   EXPECT_TRUE(record.hasLeft());
 }
 
+TEST(CallRecord, RemembersTheLastCalls) {
+  CallRecord record;
+  CallSignature call;
+  for (call.sequence = 1; call.sequence <= 20; ++call.sequence) {
+    call.count = 100 + call.sequence;
+    record.begin(call);
+  }
+  EXPECT_FALSE(record.call(12).has_value());
+  EXPECT_EQ(record.call(13)->count, 113U);
+  EXPECT_EQ(record.call(20), record.read());
+  EXPECT_EQ(record.callOf(record.call(15)->fingerprint())->sequence, 15U);
+  EXPECT_FALSE(record.callOf(1).has_value());
+  EXPECT_FALSE(record.call(21).has_value());
+}
+
+TEST(CallRecord, RejectionsAreCutToFit) {
+  CallRecord record;
+  EXPECT_FALSE(record.rejection().has_value());
+  record.reject(3, "short");
+  EXPECT_EQ(record.rejection()->why, "short");
+  record.reject(4, std::string(1000, 'x'));
+  EXPECT_EQ(record.rejection()->sequence, 4U);
+  EXPECT_EQ(record.rejection()->why, std::string(176, 'x'));
+}
+
+TEST(CallRecord, TravelsWhole) {
+  CallRecord record;
+  CallSignature call;
+  call.sequence = 9;
+  call.count = 5;
+  record.begin(call);
+  record.finish(9);
+  record.reject(10, "no");
+  CallRecord copy;
+  copy.adopt(record.words());
+  EXPECT_EQ(copy.read(), call);
+  EXPECT_EQ(copy.call(9), call);
+  EXPECT_EQ(copy.finished(), 9U);
+  EXPECT_EQ(copy.rejection()->why, "no");
+  EXPECT_FALSE(copy.hasLeft());
+  record.leave();
+  copy.adopt(record.words());
+  EXPECT_TRUE(copy.hasLeft());
+}
+
 TEST(CallRecord, FingerprintsDifferInEveryField) {
   CallSignature base;
   base.sequence = 5;

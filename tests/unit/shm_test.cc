@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +47,36 @@ TEST(Arena, RefusesFilesThatCouldShrink) {
   FileDescriptor plain(::memfd_create("plain", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(plain.get(), 1 << 20), 0);
   EXPECT_EQ(Arena::map(std::move(plain)).status().code(), StatusCode::kSystemError);
+}
+
+TEST(Arena, MapsHugePagesWhereTheKernelGivesThem) {
+  constexpr std::size_t kHuge = std::size_t{2} << 20;
+  Result<Arena> arena = Arena::create(2 * kHuge);
+  ASSERT_TRUE(arena.ok());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena->data()) % kHuge, 0U);
+  EXPECT_EQ(arena->hugePageBytes(), 0U);
+  ASSERT_TRUE(arena->reserve(kHuge + 4096, 256 << 10).ok());
+  EXPECT_EQ(arena->data()[kHuge + 8192], std::byte{0});
+  if (arena->hugePageBytes() == 0) GTEST_SKIP() << "this kernel gives none (Linux 6.1 does)";
+  EXPECT_EQ(arena->hugePageBytes(), kHuge);
+}
+
+/// The limit is one of the whole process, so it is set in a child.
+TEST(Arena, BeyondTheFileSizeLimitIsAnErrorAndNoSignal) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{1 << 20, 1 << 20};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Status status = Arena::create(8 << 20).status();
+    const bool right = status.code() == StatusCode::kOutOfMemory &&
+                       status.message().find("8388608") != std::string_view::npos &&
+                       Arena::create(1 << 20).ok();
+    ::_exit(right ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(ArenaExchange, PassesTheSameMemoryAndDropsStrangers) {
@@ -153,6 +184,25 @@ TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
     ++made;
   EXPECT_LT(made, kMaxChannels);
   EXPECT_EQ(group->connection(0, 0, made).status().code(), StatusCode::kOutOfMemory);
+}
+
+/// 64 MiB hold five connections of 4 slots of 2.75 MiB, and then one of 2 slots.
+TEST(ShmGroup, MakesDoWithTwoSlotsAndBothEndsKnow) {
+  Result<Arena> arena = ShmGroup::makeArena(1, std::size_t{11} << 18, 4);
+  ASSERT_TRUE(arena.ok());
+  Result<Arena> other = Arena::map(FileDescriptor(::dup(arena->file().get())));
+  const std::array<pid_t, 1> self = {::getpid()};
+  const auto group = *ShmGroup::join(*std::move(arena), self);
+  const auto peer = *ShmGroup::join(*std::move(other), self);
+  for (int channel = 0; channel < 5; ++channel)
+    EXPECT_EQ(group->connection(0, 0, channel)->slotCount, 4U);
+  EXPECT_EQ(group->connection(0, 0, 5)->slotCount, 2U);
+  EXPECT_EQ(peer->connection(0, 0, 5)->slotCount, 2U);
+  for (ShmGroup* end : {group.get(), peer.get()}) {
+    const Status none = end->connection(0, 0, 6).status();
+    EXPECT_EQ(none.code(), StatusCode::kOutOfMemory);
+    EXPECT_NE(none.message().find("5771264"), std::string_view::npos) << none.message();
+  }
 }
 
 TEST_F(ShmGroupTest, RefusesAnArenaOfAnotherNumberOfRanks) {

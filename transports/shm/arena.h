@@ -17,7 +17,9 @@ class Arena {
  public:
   /// Makes an arena of `bytes` bytes of zeros, none of them reserved yet.
   /// @param bytes > 0, rounded up to whole pages
-  /// @errors OutOfMemory, SystemError (the message names the call that failed and what to check)
+  /// @errors OutOfMemory (also: beyond this process's limit on file sizes), SystemError (the
+  /// message
+  ///   names the call that failed and what to check)
   static Result<Arena> create(std::size_t bytes);
 
   /// Maps the arena behind `file`, received from its maker.
@@ -37,12 +39,20 @@ class Arena {
   /// For passing on to another process. Owned by the arena.
   const FileDescriptor& file() const { return file_; }
 
-  /// Makes sure that the pages of [offset, offset + bytes) exist and are mapped here.
+  /// Makes sure that the pages of [offset, offset + bytes) exist and are mapped here. Huge pages
+  /// are asked for, so up to 2 MiB around the range may be taken from the machine at once; the next
+  /// ranges are likely to lie there.
   /// @errors OutOfMemory, naming the bytes wanted
   Status reserve(std::size_t offset, std::size_t bytes);
 
+  /// How much of the arena is mapped here in huge pages, as the kernel tells; 0 if it does not.
+  std::size_t hugePageBytes() const;
+
  private:
   Arena(FileDescriptor file, std::byte* data, std::size_t bytes);
+
+  /// Maps existing pages, as huge ones where that can be had.
+  void mapPages(std::size_t offset, std::size_t bytes);
 
   FileDescriptor file_;
   std::byte* data_ = nullptr;

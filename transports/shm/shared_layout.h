@@ -39,10 +39,24 @@ struct ArenaHeader {
 static_assert(std::is_trivially_copyable_v<ArenaHeader>);
 static_assert(sizeof(ArenaHeader) % 64 == 0);
 
-/// Directory words below this are states; all others are offsets.
+/// A directory word is one of these, or where a connection lies plus how many slots it has: offsets
+/// are whole pages, which leaves room below.
 inline constexpr std::uint64_t kNotMade = 0;
 inline constexpr std::uint64_t kBeingMade = 1;
 inline constexpr std::uint64_t kNoMemory = 2;
+
+static_assert(kMaxSlots < kPageBytes);
+
+constexpr std::uint64_t offsetOf(std::uint64_t word) {
+  return word / kPageBytes * kPageBytes;
+}
+
+constexpr std::uint32_t slotsOf(std::uint64_t word) {
+  return static_cast<std::uint32_t>(word % kPageBytes);
+}
+
+/// Slots that every schedule can do with, for when there is no memory for more.
+inline constexpr std::uint64_t kFewestSlots = 2;
 
 /// Offsets of the parts for a number of ranks.
 struct ArenaLayout {

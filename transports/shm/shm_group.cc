@@ -109,27 +109,38 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
   } else {
     RONDO_RETURN_IF_ERROR(awaitConnection(word));
   }
-  const std::uint64_t offset = host::observeCounter(word);
+  const std::uint64_t made = host::observeCounter(word);
+  const std::uint64_t offset = offsetOf(made);
   return ConnectionMemory{at<ConnectionControl>(offset),
                           arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
                           static_cast<std::size_t>(header().slotBytes),
-                          static_cast<std::uint32_t>(header().slotCount),
+                          slotsOf(made),
                           &bell(sender),
                           &bell(receiver)};
 }
 
 Status ShmGroup::makeConnection(std::uint64_t& word) {
-  const std::size_t bytes = connectionBytes(static_cast<std::size_t>(header().slotBytes),
-                                            static_cast<std::size_t>(header().slotCount));
-  const std::uint64_t offset = host::takeFrom(header().nextFree, bytes);
-  Status reserved = offset + bytes > arena_.bytes()
-                        ? Status::outOfMemory(
-                              "shared memory: the arena of {} bytes is full; make slots fewer or "
-                              "smaller (RONDO_SLOTS_PER_CONNECTION, RONDO_CHUNK_BYTES)",
-                              arena_.bytes())
-                        : arena_.reserve(offset, bytes);
-  host::postCounter(word, reserved.ok() ? offset : kNoMemory);
+  // The first half of the arena is the budget; what comes after it makes do with the fewest slots.
+  const bool withinBudget = usedBytes() < arena_.bytes() / 2;
+  std::uint64_t slots = withinBudget ? header().slotCount : kFewestSlots;
+  const std::uint64_t offset =
+      host::takeFrom(header().nextFree, connectionBytes(header().slotBytes, slots));
+  Status reserved = reserveConnection(offset, slots);
+  if (!reserved.ok() && slots > kFewestSlots) {
+    slots = kFewestSlots;
+    reserved = reserveConnection(offset, slots);
+  }
+  host::postCounter(word, reserved.ok() ? offset + slots : kNoMemory);
   return reserved;
+}
+
+Status ShmGroup::reserveConnection(std::uint64_t offset, std::uint64_t slots) {
+  const std::size_t bytes = connectionBytes(header().slotBytes, slots);
+  if (offset + bytes <= arena_.bytes()) return arena_.reserve(offset, bytes);
+  return Status::outOfMemory(
+      "shared memory: {} more bytes wanted for a connection, but the arena of {} bytes is full; "
+      "make slots fewer or smaller (RONDO_SLOTS_PER_CONNECTION, RONDO_CHUNK_BYTES)",
+      bytes, arena_.bytes());
 }
 
 Status ShmGroup::awaitConnection(std::uint64_t& word) const {
@@ -143,7 +154,9 @@ Status ShmGroup::awaitConnection(std::uint64_t& word) const {
     std::this_thread::yield();
   }
   if (host::observeCounter(word) != kNoMemory) return {};
-  return Status::outOfMemory("shared memory: the peer could not reserve the connection's slots");
+  return Status::outOfMemory(
+      "shared memory: the peer could not reserve the {} bytes of a connection of {} slots",
+      connectionBytes(header().slotBytes, kFewestSlots), kFewestSlots);
 }
 
 void ShmGroup::fail(const Status& failure) {

@@ -56,6 +56,9 @@ class ShmGroup final : public HostBoard {
 
   host::WaitPlace& waitPlace() override { return place_; }
 
+  /// Bytes of shared memory mapped here in huge pages, for telling whether they came.
+  std::size_t hugePageBytes() const { return arena_.hugePageBytes(); }
+
  private:
   /// How a member's process is watched.
   struct Process {
@@ -80,6 +83,8 @@ class ShmGroup final : public HostBoard {
     return *at<Doorbell>(layout().bells() + place * sizeof(Doorbell));
   }
 
+  /// Reserves memory for a connection of `slots` slots at `offset`.
+  Status reserveConnection(std::uint64_t offset, std::uint64_t slots);
   Status makeConnection(std::uint64_t& word);
   Status awaitConnection(std::uint64_t& word) const;
 
