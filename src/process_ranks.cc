@@ -63,6 +63,10 @@ std::vector<pid_t> processesOf(const std::vector<RankInfo>& infos) {
 RendezvousSettings rendezvousSettings(const Config& config) {
   RendezvousSettings settings;
   settings.initTimeout = config.initTimeout;
+  settings.interfaces = config.meeting.interfaces;
+  settings.portFirst = config.meeting.portFirst;
+  settings.portLast = config.meeting.portLast;
+  settings.advertisedAddress = config.meeting.advertise;
   return settings;
 }
 

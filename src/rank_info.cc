@@ -89,7 +89,7 @@ std::string hostIdentity(std::string_view override) {
 RankInfo describeThisRank(const Config& config) {
   RankInfo info;
   info.process = ::getpid();
-  info.host = hostIdentity({});
+  info.host = hostIdentity(config.meeting.hostId);
   info.processors = allowedProcessors();
   info.channels = config.channels;
   info.reproducible = config.reproducible ? 1 : 0;
