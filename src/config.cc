@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -138,6 +139,51 @@ Verdict storeTransports(Config& config, std::string_view text) {
   return {};
 }
 
+/// Stores a text that is printable and has no spaces, as addresses, names and patterns have none.
+template <auto kMember>
+Verdict storeWord(Config& config, std::string_view text) {
+  constexpr std::size_t kMaxBytes = 1024;
+  const auto printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (text.size() > kMaxBytes || !std::ranges::all_of(text, printable)) return {false, {}};
+  config.meeting.*kMember = text;
+  return {};
+}
+
+/// Stores a whole number from kMin on.
+template <auto kMember, int kMin>
+Verdict storeRank(Config& config, std::string_view text) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const std::optional<std::int64_t> value = parseNumber(text);
+  if (!value || *value < kMin || *value > kMost) return {false, {}};
+  config.meeting.*kMember = static_cast<int>(*value);
+  return {};
+}
+
+Verdict storePorts(Config& config, std::string_view text) {
+  constexpr std::int64_t kMost = 65535;
+  const std::size_t dash = std::min(text.find('-'), text.size());
+  const std::optional<std::int64_t> first = parseNumber(text.substr(0, dash));
+  const std::optional<std::int64_t> last =
+      dash == text.size() ? first : parseNumber(text.substr(dash + 1));
+  if (!first || !last || *first < 1 || *first > *last || *last > kMost) return {false, {}};
+  config.meeting.portFirst = static_cast<int>(*first);
+  config.meeting.portLast = static_cast<int>(*last);
+  return {};
+}
+
+/// Short secrets could be guessed from a recorded handshake.
+Verdict storeSecret(Config& config, std::string_view text) {
+  constexpr std::size_t kMinBytes = 16;
+  if (text.size() < kMinBytes) return {false, fmt::format("it has {}", text.size())};
+  config.meeting.secret = text;
+  return {};
+}
+
+Verdict storeSecretFile(Config& config, std::string_view text) {
+  config.meeting.secretFile = text;
+  return {};
+}
+
 constexpr std::string_view kMillisAccepted = "milliseconds up to 2147483647, or 0 for never";
 constexpr std::int64_t kMaxMillis = std::numeric_limits<std::int32_t>::max();
 
@@ -168,6 +214,21 @@ constexpr Setting kSettings[] = {
      "error, warn, info, debug or trace", storeLogLevel},
     {"RONDO_LOG_FILE", "", std::monostate{}, "",
      "a path; %h in it is the host name, %p the process id, %% a percent sign", storeLogFile},
+    {"RONDO_INTERFACE", "", std::monostate{}, "", "a list such as eth*,ib0, or ^docker*,lo",
+     storeWord<&MeetingSettings::interfaces>},
+    {"RONDO_PORT", "", std::monostate{}, "", "a port or a range such as 5000-5100", storePorts},
+    {"RONDO_ADVERTISE", "", std::monostate{}, "", "an address such as 10.0.0.1 or 10.0.0.1:4000",
+     storeWord<&MeetingSettings::advertise>},
+    {"RONDO_HOST_ID", "", std::monostate{}, "", "printable characters without spaces",
+     storeWord<&MeetingSettings::hostId>},
+    {"RONDO_RANK", "", std::monostate{}, "", "this rank's number, from 0",
+     storeRank<&MeetingSettings::rank, 0>},
+    {"RONDO_RANKS", "", std::monostate{}, "", "the number of ranks, from 1",
+     storeRank<&MeetingSettings::ranks, 1>},
+    {"RONDO_ROOT", "", std::monostate{}, "", "a host and a port or ports, such as node1:4000",
+     storeWord<&MeetingSettings::root>},
+    {"RONDO_SECRET", "", std::monostate{}, "", "16 characters or more", storeSecret, true},
+    {"RONDO_SECRET_FILE", "", std::monostate{}, "", "a path", storeSecretFile},
 };
 
 /// A number or text of the program's struct as text; empty if it is not set.
@@ -220,9 +281,32 @@ Status applySetting(Config& config,
                     std::string_view value) {
   const Verdict verdict = setting.apply(config, value);
   if (verdict.accepted) return {};
+  if (setting.secret) {
+    return Status::invalidArgument("{} (its value is not shown) is not accepted; it takes {}; {}",
+                                   source, setting.accepted, verdict.detail);
+  }
   return Status::invalidArgument("{} value \"{}\" is not accepted; it takes {}{}{}", source, value,
                                  setting.accepted, verdict.detail.empty() ? "" : "; ",
                                  verdict.detail);
+}
+
+/// More would suggest names that have little to do with what was written.
+constexpr std::size_t kMostWrongLetters = 2;
+
+/// How many letters must be changed, put in or taken out to get from `one` to `other`: Wagner and
+/// Fischer's table, one row of which is kept.
+std::size_t editDistance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      const std::size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
 }
 
 /// Settles one row of the table.
@@ -234,7 +318,8 @@ Status settle(Config& config,
   const auto variable = environment.find(setting.variable);
   if (variable != environment.end() && !variable->second.empty()) {
     RONDO_RETURN_IF_ERROR(applySetting(config, setting, setting.variable, variable->second));
-    config.chosen.push_back({setting.variable, variable->second, true, std::move(wish)});
+    config.chosen.push_back(
+        {setting.variable, setting.secret ? "(set)" : variable->second, true, std::move(wish)});
   } else if (wish) {
     RONDO_RETURN_IF_ERROR(
         applySetting(config, setting, fmt::format("config field {}", setting.field), *wish));
@@ -250,14 +335,32 @@ std::span<const Setting> allSettings() {
 }
 
 Environment processEnvironment() {
+  Environment found = wholeEnvironment();
+  std::erase_if(found, [](const auto& variable) { return !variable.first.starts_with(kPrefix); });
+  return found;
+}
+
+Environment wholeEnvironment() {
   Environment found;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
-    if (!text.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+    if (equals == std::string_view::npos) continue;
     found.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return found;
+}
+
+std::string_view closestSetting(std::string_view variable) {
+  std::size_t least = kMostWrongLetters + 1;
+  std::string_view closest;
+  for (const Setting& setting : kSettings) {
+    const std::size_t distance = editDistance(variable, setting.variable);
+    if (distance >= least) continue;
+    least = distance;
+    closest = setting.variable;
+  }
+  return closest;
 }
 
 Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& environment) {
@@ -285,8 +388,10 @@ void logConfig(const Config& config) {
   }
   for (const std::string& name : config.unknownVariables) {
     if (!firstLogOf(name)) continue;
-    RONDO_LOG(kWarn, kConfig, "variable {} is unknown and ignored; docs/configuration.md lists all",
-              name);
+    const std::string_view closest = closestSetting(name);
+    const std::string hint = closest.empty() ? "docs/configuration.md lists all"
+                                             : fmt::format("did you mean {}", closest);
+    RONDO_LOG(kWarn, kConfig, "variable {} is unknown and ignored; {}", name, hint);
   }
 }
 

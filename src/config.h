@@ -36,6 +36,20 @@ struct ChosenSetting {
 /// The transports between processes, in the order in which they are tried.
 inline constexpr std::array<std::string_view, 2> kTransports = {"shm", "tcp"};
 
+/// Where and how the ranks that are processes meet.
+struct MeetingSettings {
+  std::string interfaces;  ///< InterfaceRule::pattern
+  int portFirst = 0;       ///< 0: any free port
+  int portLast = 0;
+  std::string advertise;  ///< RendezvousSettings::advertisedAddress
+  std::string hostId;     ///< replaces the identity of this host; empty: found out
+  std::optional<int> rank;
+  std::optional<int> ranks;
+  std::string root;        ///< "host:port", "host:first-last" or "host"; see launcher.h
+  std::string secret;      ///< never logged, never in an error
+  std::string secretFile;  ///< path
+};
+
 /// All settings of one communicator. Milliseconds of zero mean "never".
 struct Config {
   std::string name = "world";
@@ -52,18 +66,23 @@ struct Config {
   /// Those that may be used between processes, best first.
   std::vector<std::string_view> transports{kTransports.begin(), kTransports.end()};
   LogSettings log;
+  MeetingSettings meeting;
 
   /// How it came about; for logConfig().
   std::vector<ChosenSetting> chosen;
   std::vector<std::string> unknownVariables;
 };
 
-/// The variables whose names begin with RONDO_, by name.
+/// Variables by name.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
-/// Those of this process.
+/// Those of this process whose names begin with RONDO_.
 /// @threads  no other thread may be changing the environment.
 Environment processEnvironment();
+
+/// All of this process, for what launchers tell their ranks.
+/// @threads  no other thread may be changing the environment.
+Environment wholeEnvironment();
 
 /// Settles all settings. Pure.
 /// @param requested the program's wishes; null: none.
@@ -71,8 +90,12 @@ Environment processEnvironment();
 Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& environment);
 
 /// Says at level info where each setting that is not a default came from, and warns, once per
-/// process, of variables that no setting has.
+/// process, of variables that no setting has, with the name that may have been meant.
 void logConfig(const Config& config);
+
+/// The name of the setting that `variable` may be a misspelling of: at most two letters are wrong,
+/// missing or too many. Empty: none.
+std::string_view closestSetting(std::string_view variable);
 
 /// Whether a value was taken; if not, perhaps what is wrong with it besides Setting::accepted.
 struct Verdict {
@@ -93,6 +116,7 @@ struct Setting {
   std::string_view accepted;     ///< "0 or 1"
   /// Stores a value in `config`, if it is accepted.
   Verdict (*apply)(Config& config, std::string_view value);
+  bool secret = false;  ///< its value goes nowhere but into Config
 };
 
 /// All settings. docs/configuration.md has one row for each.

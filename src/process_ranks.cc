@@ -36,6 +36,21 @@ bool allows(const Config& config, std::string_view transport) {
   return std::ranges::find(config.transports, transport) != config.transports.end();
 }
 
+/// Where this rank listens for others. A port, or an advertised port, that is one for all can only
+/// be the root's; ranks of one host share a range.
+ControlSettings controlSettings(int rank, int ranks, const MeetingSettings& meeting) {
+  ControlSettings settings;
+  settings.rank = rank;
+  settings.ranks = ranks;
+  settings.addresses.interfaces = meeting.interfaces;
+  const Result<SocketAddress> withPort = SocketAddress::parse(meeting.advertise);
+  settings.addresses.advertised = withPort.ok() ? withPort->hostText() : meeting.advertise;
+  if (meeting.portFirst < meeting.portLast) {
+    settings.ports = {meeting.portFirst, meeting.portLast};
+  }
+  return settings;
+}
+
 /// One rank on its way into a communicator.
 class Joining {
  public:
@@ -64,12 +79,12 @@ class Joining {
   void makeTransports() {
     const SlotShape slots{facts_.slotBytes, facts_.slotCount};
     if (allows(config_, "shm")) {
-      shm_ = std::make_shared<shm::ShmTransport>(rank_, hostIdentity({}), slots, key_);
+      shm_ = std::make_shared<shm::ShmTransport>(rank_, hostIdentity(config_.meeting.hostId), slots,
+                                                 key_);
       transports_.push_back(shm_);
     }
     if (!allows(config_, "tcp")) return;
-    const ControlSettings settings{
-        .rank = rank_, .ranks = facts_.ranks, .addresses = {}, .ports = {}};
+    const ControlSettings settings = controlSettings(rank_, facts_.ranks, config_.meeting);
     Result<std::unique_ptr<ControlPlane>> control = ControlPlane::open(settings, key_);
     // Ranks that share memory do without.
     if (control.ok()) control_ = *std::move(control);

@@ -25,6 +25,10 @@ Keeper& keeper() {
 RendezvousSettings rendezvousSettings(const Config& config) {
   RendezvousSettings settings;
   settings.initTimeout = config.initTimeout;
+  settings.interfaces = config.meeting.interfaces;
+  settings.portFirst = config.meeting.portFirst;
+  settings.portLast = config.meeting.portLast;
+  settings.advertisedAddress = config.meeting.advertise;
   return settings;
 }
 

@@ -71,7 +71,16 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_WARNING_MS", "250"},
                               {"RONDO_INIT_TIMEOUT_MS", "1500"},
                               {"RONDO_LOG_LEVEL", "debug"},
-                              {"RONDO_LOG_FILE", "/tmp/%h.log"}});
+                              {"RONDO_LOG_FILE", "/tmp/%h.log"},
+                              {"RONDO_INTERFACE", "eth*,ib0"},
+                              {"RONDO_PORT", "5000-5100"},
+                              {"RONDO_ADVERTISE", "10.0.0.1:4000"},
+                              {"RONDO_HOST_ID", "blade-7"},
+                              {"RONDO_RANK", "0"},
+                              {"RONDO_RANKS", "8"},
+                              {"RONDO_ROOT", "node1:4000"},
+                              {"RONDO_SECRET", "correct horse battery"},
+                              {"RONDO_SECRET_FILE", "/run/secrets/job"}});
   EXPECT_EQ(config.name, "tensor");
   EXPECT_EQ(config.algorithms[0], findAlgorithm(Collective::kAllReduce, "ring"));
   EXPECT_EQ(config.algorithms[3], findAlgorithm(Collective::kBroadcast, "tree"));
@@ -85,6 +94,16 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.initTimeout, milliseconds(1500));
   EXPECT_EQ(config.log.level, LogLevel::kDebug);
   EXPECT_EQ(config.log.file, "/tmp/%h.log");
+  EXPECT_EQ(config.meeting.interfaces, "eth*,ib0");
+  EXPECT_EQ(config.meeting.portFirst, 5000);
+  EXPECT_EQ(config.meeting.portLast, 5100);
+  EXPECT_EQ(config.meeting.advertise, "10.0.0.1:4000");
+  EXPECT_EQ(config.meeting.hostId, "blade-7");
+  EXPECT_EQ(config.meeting.rank, 0);
+  EXPECT_EQ(config.meeting.ranks, 8);
+  EXPECT_EQ(config.meeting.root, "node1:4000");
+  EXPECT_EQ(config.meeting.secret, "correct horse battery");
+  EXPECT_EQ(config.meeting.secretFile, "/run/secrets/job");
   EXPECT_EQ(config.chosen.size(), allSettings().size());
   EXPECT_TRUE(config.unknownVariables.empty());
 }
@@ -151,6 +170,33 @@ TEST(Config, UnknownVariablesAreReported) {
   const Config config = load({{"RONDO_CHANELS", "2"}});
   ASSERT_EQ(config.unknownVariables.size(), 1u);
   EXPECT_EQ(config.unknownVariables[0], "RONDO_CHANELS");
+}
+
+TEST(Config, MisspeltVariablesAreAnsweredWithTheRightOne) {
+  EXPECT_EQ(closestSetting("RONDO_CHANELS"), "RONDO_CHANNELS");
+  EXPECT_EQ(closestSetting("RONDO_LOG_LEVLE"), "RONDO_LOG_LEVEL");
+  EXPECT_EQ(closestSetting("RONDO_RANK_"), "RONDO_RANK");
+  EXPECT_EQ(closestSetting("RONDO_RANKZ"), "RONDO_RANK");
+  EXPECT_EQ(closestSetting("RONDO_FROBNICATE"), "");
+}
+
+TEST(Config, PortsAreOneOrARange) {
+  EXPECT_EQ(load({{"RONDO_PORT", "4000"}}).meeting.portLast, 4000);
+  for (const char* value : {"0", "65536", "5-4", "-4", "4-", "a", "1-2-3"})
+    EXPECT_FALSE(failureOf({{"RONDO_PORT", value}}).ok()) << value;
+  for (const char* value : {"-1", "x", "1.5", "1048577"})
+    EXPECT_FALSE(failureOf({{"RONDO_RANK", value}}).ok()) << value;
+  EXPECT_FALSE(failureOf({{"RONDO_RANKS", "0"}}).ok());
+}
+
+TEST(Config, ASecretIsNeverShown) {
+  const Status tooShort = failureOf({{"RONDO_SECRET", "hunter2"}});
+  EXPECT_EQ(tooShort.code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(contains(tooShort.message(), "RONDO_SECRET")) << tooShort.message();
+  EXPECT_FALSE(contains(tooShort.message(), "hunter2")) << tooShort.message();
+  const Config config = load({{"RONDO_SECRET", "correct horse battery"}});
+  ASSERT_EQ(config.chosen.size(), 1u);
+  EXPECT_EQ(config.chosen[0].value, "(set)");
 }
 
 TEST(Config, StructsOfOtherVersions) {
