@@ -18,9 +18,11 @@ namespace {
 /// The library's name on Linux since version 2.0 (2018).
 constexpr const char* kLibrary = "libhwloc.so.15";
 
-/// Plugins that would start a GPU's driver in the calling process: it takes long, and a process
-/// that forks afterwards can't use the GPU. PCI knows of the GPUs, too.
-constexpr std::array kUnwantedComponents = {"cuda", "nvml", "opencl", "rsmi", "levelzero", "gl"};
+/// Components of hwloc with side effects. "x86" binds the calling thread to one processor after the
+/// other. The others start a GPU's driver in the calling process: it takes long, and a process that
+/// forks afterwards can't use the GPU. Linux and PCI tell what they would.
+constexpr std::array kUnwantedComponents = {"x86",  "cuda",      "nvml", "opencl",
+                                            "rsmi", "levelzero", "gl"};
 
 using PciAttributes = hwloc_obj_attr_u::hwloc_pcidev_attr_s;
 using BridgeAttributes = hwloc_obj_attr_u::hwloc_bridge_attr_s;

@@ -42,30 +42,35 @@ std::vector<Processors> groupsOf(Processors processors, std::size_t level) {
   return groups;
 }
 
-/// What a group has to offer: its cores, and among groups that are cores, its threads.
-std::size_t weightOf(Processors group, std::size_t level) {
-  return level < kCoreLevel ? groupsOf(group, kCoreLevel).size() : group.size();
+/// A group and how many parts it is divided into so far.
+struct Share {
+  std::size_t cores = 0;
+  std::size_t threads = 0;
+  std::size_t parts = 1;
+
+  /// 2: has a core for another part; 1: a core's second thread; 0: neither.
+  int room() const { return parts < cores ? 2 : parts < threads ? 1 : 0; }
+
+  std::size_t weight() const { return room() == 2 ? cores : threads; }
+};
+
+/// True if the next part should go to `one` rather than to `other`: to where more room is, else to
+/// where it gets more.
+bool offersMore(const Share& one, const Share& other) {
+  if (one.room() != other.room()) return one.room() > other.room();
+  // weight / (parts + 1), without dividing
+  return one.weight() * (other.parts + 1) > other.weight() * (one.parts + 1);
 }
 
-/// How many of `parts` each group gets: one, and of the rest as many as its weight is worth. Each
-/// part goes to the group that has most weight per part with it; equal ones take turns from the
-/// first (the method of D'Hondt).
-std::vector<std::size_t> apportion(std::span<const Processors> groups,
-                                   std::size_t level,
-                                   std::size_t parts) {
-  std::vector<std::size_t> counts(groups.size(), 1);
-  for (std::size_t given = groups.size(); given < parts; ++given) {
-    std::size_t best = 0;
-    for (std::size_t group = 1; group < groups.size(); ++group) {
-      // weight / (count + 1), without dividing
-      if (weightOf(groups[group], level) * (counts[best] + 1) >
-          weightOf(groups[best], level) * (counts[group] + 1)) {
-        best = group;
-      }
-    }
-    ++counts[best];
-  }
-  return counts;
+/// How many of `parts` each group gets: one, and the rest one by one to the group that offers most,
+/// the first of equal ones (the method of D'Hondt).
+std::vector<Share> apportion(std::span<const Processors> groups, std::size_t parts) {
+  std::vector<Share> shares;
+  for (const Processors& group : groups)
+    shares.push_back({groupsOf(group, kCoreLevel).size(), group.size()});
+  for (std::size_t given = groups.size(); given < parts; ++given)
+    ++std::ranges::min_element(shares, offersMore)->parts;
+  return shares;
 }
 
 void addAll(Processors processors, ProcessorMask& to) {
@@ -90,10 +95,10 @@ void divide(Processors processors, std::size_t level, Parts parts) {
   }
   const std::vector<Processors> groups = groupsOf(processors, level);
   if (parts.size() <= groups.size()) return shareGroups(groups, parts);
-  const std::vector<std::size_t> counts = apportion(groups, level, parts.size());
+  const std::vector<Share> shares = apportion(groups, parts.size());
   for (std::size_t group = 0; group < groups.size(); ++group) {
-    divide(groups[group], level + 1, parts.first(counts[group]));
-    parts = parts.subspan(counts[group]);
+    divide(groups[group], level + 1, parts.first(shares[group].parts));
+    parts = parts.subspan(shares[group].parts);
   }
 }
 

@@ -140,9 +140,28 @@ def explain_agrees():
             assert done and set(done) == {said}, (operation, size, said, log)
 
 
+def explain_topology():
+    """The machine, a suggestion for every rank within what is allowed, and a ring of all ranks."""
+    mine = {min(os.sched_getaffinity(0))}
+    os.sched_setaffinity(0, mine)
+    text = run("explain", "--topology", "--ranks", "3").stdout
+    assert re.search(rf": 1 processors may be used: {min(mine)}\n", text), text
+    ranks = [line.split() for line in text.splitlines() if re.match(r"  \d+  ", line)]
+    assert len(ranks) == 3 and all(row[-1] == str(min(mine)) for row in ranks), text
+    assert "0 -> 1 -> 2 -> 0\n  hops: 3 in a core\n" in text, text
+    if "by hwloc" in text:
+        text = run("explain", "--topology", "--machine", "package:2 l3:2 core:2 pu:2").stdout
+        assert re.search(r"  2 +8 +0 +8 +- +- +- +8-11\n", text), text
+        assert "hops: 2 in a node, 2 in the host" in text, text
+        done = run("explain", "--topology", "--machine", "nonsense", expect=2)
+        assert "--machine" in done.stderr
+    run("explain", "--topology", "--ranks", "0", expect=2)
+
+
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
-        perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees)}
+        perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
+        explain_topology)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]
