@@ -96,7 +96,10 @@ void ProcessGroup::awaitRefreshed(int rank, std::chrono::milliseconds atMost) {
   };
   const std::uint64_t before = heard();
   const Deadline deadline = Deadline::within(atMost);
-  while (!onBoard(rank) && heard() == before && whyLost(rank).empty() && !deadline.passed()) {
+  const auto hopeless = [&] {
+    return deadline.passed() || host::flagRaised(failedFlag()) || !whyLost(rank).empty();
+  };
+  while (!onBoard(rank) && heard() == before && !hopeless()) {
     refresh(rank);
     std::this_thread::sleep_for(kAnswerPoll);
   }

@@ -1,9 +1,17 @@
-# The same calls over each transport between processes. Ranks are threads of the test, but meet and
-# connect as processes do, so that one run covers thousands of cases.
+# The same calls over each transport between processes.
+
+# Ranks are threads of the test, but meet and connect as processes do, so that one run covers
+# thousands of cases.
 foreach(transport IN ITEMS shm tcp)
-  foreach(suite IN ITEMS matrix axis soak failure)
+  foreach(suite IN ITEMS matrix axis soak failure mismatch)
     rondo_add_command_test(${transport}_${suite}_test LABELS multiprocess TIMEOUT 600
       COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_TRANSPORT=${transport}
         $<TARGET_FILE:collective_${suite}_test>)
   endforeach()
+endforeach()
+
+# Ranks are processes. Over shared memory the suites run by themselves.
+foreach(suite IN ITEMS collectives failure mismatch fork)
+  rondo_add_command_test(tcp_processes_${suite}_test LABELS multiprocess fault TIMEOUT 300
+    COMMAND ${CMAKE_COMMAND} -E env RONDO_TRANSPORT=tcp $<TARGET_FILE:multiprocess_${suite}_test>)
 endforeach()

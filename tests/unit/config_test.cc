@@ -70,6 +70,8 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_OPERATION_TIMEOUT_MS", "0"},
                               {"RONDO_WARNING_MS", "250"},
                               {"RONDO_INIT_TIMEOUT_MS", "1500"},
+                              {"RONDO_CONNECT_TIMEOUT_MS", "2500"},
+                              {"RONDO_TRANSPORT", "tcp"},
                               {"RONDO_LOG_LEVEL", "debug"},
                               {"RONDO_LOG_FILE", "/tmp/%h.log"},
                               {"RONDO_INTERFACE", "eth*,ib0"},
@@ -92,6 +94,8 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.operationTimeout, milliseconds(0));
   EXPECT_EQ(config.warningAfter, milliseconds(250));
   EXPECT_EQ(config.initTimeout, milliseconds(1500));
+  EXPECT_EQ(config.connectTimeout, milliseconds(2500));
+  EXPECT_EQ(config.transports, std::vector<std::string_view>{"tcp"});
   EXPECT_EQ(config.log.level, LogLevel::kDebug);
   EXPECT_EQ(config.log.file, "/tmp/%h.log");
   EXPECT_EQ(config.meeting.interfaces, "eth*,ib0");

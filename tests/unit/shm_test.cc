@@ -186,20 +186,21 @@ TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
   EXPECT_EQ(group->connection(0, 0, made).status().code(), StatusCode::kOutOfMemory);
 }
 
-/// 64 MiB hold five connections of 4 slots of 2.75 MiB, and then one of 2 slots.
+/// Of 64 MiB, the first half holds three connections of 4 slots of 2.75 MiB, the last of which
+/// sticks out of it; the rest holds five of 2 slots.
 TEST(ShmGroup, MakesDoWithTwoSlotsAndBothEndsKnow) {
   Result<Arena> arena = ShmGroup::makeArena(1, std::size_t{11} << 18, 4);
   ASSERT_TRUE(arena.ok());
   Result<Arena> other = Arena::map(FileDescriptor(::dup(arena->file().get())));
-  const std::array<pid_t, 1> self = {::getpid()};
-  const auto group = *ShmGroup::join(*std::move(arena), self);
-  const auto peer = *ShmGroup::join(*std::move(other), self);
-  for (int channel = 0; channel < 5; ++channel)
-    EXPECT_EQ(group->connection(0, 0, channel)->slotCount, 4U);
-  EXPECT_EQ(group->connection(0, 0, 5)->slotCount, 2U);
-  EXPECT_EQ(peer->connection(0, 0, 5)->slotCount, 2U);
+  const std::array<ShmGroup::Member, 1> self = {{{0, ::getpid()}}};
+  const auto group = *ShmGroup::join(*std::move(arena), self, 0);
+  const auto peer = *ShmGroup::join(*std::move(other), self, 0);
+  for (int channel = 0; channel < 8; ++channel) {
+    EXPECT_EQ(group->connection(0, 0, channel)->slotCount, channel < 3 ? 4U : 2U);
+    EXPECT_EQ(peer->connection(0, 0, channel)->slotCount, channel < 3 ? 4U : 2U);
+  }
   for (ShmGroup* end : {group.get(), peer.get()}) {
-    const Status none = end->connection(0, 0, 6).status();
+    const Status none = end->connection(0, 0, 8).status();
     EXPECT_EQ(none.code(), StatusCode::kOutOfMemory);
     EXPECT_NE(none.message().find("5771264"), std::string_view::npos) << none.message();
   }
