@@ -157,7 +157,7 @@ TEST(MemoryOrder, WithoutAFenceSomePostsAreOverslept) {
     std::atomic_ref(asleep).store(1, std::memory_order_relaxed);
   };
   std::uint64_t overslept = 0;
-  for (int attempt = 0; attempt < 10 && overslept == 0; ++attempt) {
+  for (int attempt = 0; attempt < 5 && overslept == 0; ++attempt) {
     SleepRace race;
     overslept = race.oversleptRounds(kRounds, announceWithoutFence);
   }
