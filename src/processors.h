@@ -60,6 +60,7 @@ class ProcessorMask {
   /// What both have.
   friend ProcessorMask operator&(const ProcessorMask& one, const ProcessorMask& other);
 
+  // The check mistakes a zero that the compiler adds: NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const ProcessorMask&, const ProcessorMask&) = default;
 
  private:

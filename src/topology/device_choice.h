@@ -30,6 +30,7 @@ struct DeviceDistance {
   /// Among equal paths: bridges that are passed; for kNodes what Topology::nodeDistance() says.
   int detail = 0;
 
+  // The check mistakes a zero that the compiler adds: NOLINTNEXTLINE(modernize-use-nullptr)
   friend auto operator<=>(const DeviceDistance&, const DeviceDistance&) = default;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <dlfcn.h>
@@ -115,8 +116,11 @@ class LoadedTopology {
   std::vector<hwloc_obj_t> objects(int depth) const;
   /// The lowest processor of the object of `type` around `object`; -1 if there is none.
   int groupAround(hwloc_obj_t object, hwloc_obj_type_t type) const;
+  /// The NUMA node of a processor; null if it has none.
   hwloc_obj_t nodeOf(unsigned processor) const;
-  std::vector<int> distancesOf(std::size_t row, std::size_t count) const;
+  /// As in MemoryNode::distances, in the order of `nodes`.
+  std::vector<int> distancesFrom(hwloc_obj_t node, const std::vector<hwloc_obj_t>& nodes) const;
+  /// Where a PCI device is; its kind and name are left open.
   Device deviceAt(hwloc_obj_t pci) const;
 
   const Hwloc* hwloc_;  // loaded for good
@@ -199,28 +203,39 @@ std::vector<Processor> LoadedTopology::processors() const {
 }
 
 std::vector<MemoryNode> LoadedTopology::nodes() const {
+  std::vector<hwloc_obj_t> all = objects(HWLOC_TYPE_DEPTH_NUMANODE);
+  std::ranges::sort(all, {}, &hwloc_obj::os_index);
   std::vector<MemoryNode> found;
-  const std::vector<hwloc_obj_t> all = objects(HWLOC_TYPE_DEPTH_NUMANODE);
-  for (std::size_t row = 0; row < all.size(); ++row) {
-    found.push_back({.os = static_cast<int>(all[row]->os_index),
-                     .bytes = all[row]->attr->numanode.local_memory,
-                     .distances = distancesOf(row, all.size())});
+  for (const hwloc_obj_t node : all) {
+    found.push_back({.os = static_cast<int>(node->os_index),
+                     .bytes = node->attr->numanode.local_memory,
+                     .distances = distancesFrom(node, all)});
   }
   return found;
 }
 
-std::vector<int> LoadedTopology::distancesOf(std::size_t row, std::size_t count) const {
+/// The entry of `matrix` for two of its objects; nothing if it lacks one of them.
+std::optional<int> entryOf(const hwloc_distances_s& matrix, hwloc_obj_t from, hwloc_obj_t to) {
+  const std::span<const hwloc_obj_t> objects(matrix.objs, matrix.nbobjs);
+  const auto row = std::ranges::find(objects, from);
+  const auto column = std::ranges::find(objects, to);
+  if (row == objects.end() || column == objects.end()) return std::nullopt;
+  const auto index = (row - objects.begin()) * matrix.nbobjs + (column - objects.begin());
+  return static_cast<int>(matrix.values[index]);
+}
+
+std::vector<int> LoadedTopology::distancesFrom(hwloc_obj_t node,
+                                               const std::vector<hwloc_obj_t>& nodes) const {
   unsigned matrices = 1;
   hwloc_distances_s* matrix = nullptr;
   const int failed = hwloc_->distances(handle_.get(), "NUMALatency", &matrices, &matrix, 0);
   if (failed != 0 || matrices == 0 || matrix == nullptr) return {};
   std::vector<int> distances;
-  if (matrix->nbobjs == count) {
-    for (std::size_t column = 0; column < count; ++column)
-      distances.push_back(static_cast<int>(matrix->values[row * count + column]));
+  for (const hwloc_obj_t other : nodes) {
+    if (const std::optional<int> entry = entryOf(*matrix, node, other)) distances.push_back(*entry);
   }
   hwloc_->releaseDistances(handle_.get(), matrix);
-  return distances;
+  return distances.size() == nodes.size() ? distances : std::vector<int>{};
 }
 
 std::string busId(const PciAttributes& pci) {

@@ -37,10 +37,13 @@ Topology restrictTo(Topology topology, const ProcessorMask& processors) {
   return topology;
 }
 
-Topology dgxLikeMachine() {
+std::string dgxLikeXml() {
   std::ifstream file(RONDO_DGX_LIKE_XML);
-  const std::string xml{std::istreambuf_iterator<char>(file), {}};
-  Result<Topology> topology = readDescribedTopology(xml);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Topology dgxLikeMachine() {
+  Result<Topology> topology = readDescribedTopology(dgxLikeXml());
   EXPECT_TRUE(topology.ok()) << topology.status().message();
   return topology.ok() ? *std::move(topology) : flatTopology(ProcessorMask::range(0, 0));
 }

@@ -28,7 +28,10 @@ Topology restrictTo(Topology topology, const ProcessorMask& processors);
 
 /// dgx_like.xml: two packages of eight cores, each a node with two root complexes; below each of
 /// those a switch with two GPUs and two network cards, ibN with RDMA device mlx5_N. The graphics of
-/// a management controller is no GPU. Skips nothing: fails the test if hwloc cannot read it.
+/// a management controller is no GPU.
+std::string dgxLikeXml();
+
+/// What hwloc makes of that; fails the test if it cannot read it.
 Topology dgxLikeMachine();
 
 /// True if this build has hwloc and finds it at run time.

@@ -179,6 +179,17 @@ TEST(HwlocTopology, ReadsDevicesAndDistances) {
   EXPECT_EQ(machine.nodes[1].bytes, std::uint64_t{1} << 40U);
 }
 
+TEST(HwlocTopology, DistancesHaveADirection) {
+  RONDO_SKIP_WITHOUT_HWLOC();
+  std::string xml = dgxLikeXml();
+  const std::string_view matrix = "10 32 32 10";
+  xml.replace(xml.find(matrix), matrix.size(), "10 21 32 10");
+  const Result<Topology> machine = readDescribedTopology(xml);
+  ASSERT_TRUE(machine.ok()) << machine.status().message();
+  EXPECT_EQ(machine->nodes[0].distances, (std::vector{10, 21}));
+  EXPECT_EQ(machine->nodes[1].distances, (std::vector{32, 10}));
+}
+
 TEST(HwlocTopology, RefusesWhatDescribesNoMachine) {
   RONDO_SKIP_WITHOUT_HWLOC();
   for (const char* description : {"", "no machine", "<xml", "package:0", "<topology/>"}) {

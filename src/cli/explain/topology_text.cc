@@ -1,9 +1,11 @@
 #include "src/cli/explain/topology_text.h"
 
-#include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "src/cli/size_text.h"
@@ -16,16 +18,6 @@
 namespace rondo::cli {
 
 namespace {
-
-/// The processors for which `belongs` is true.
-template <class Predicate>
-ProcessorMask select(const Topology& topology, Predicate belongs) {
-  ProcessorMask mask;
-  for (const Processor& processor : topology.processors) {
-    if (belongs(processor)) mask.add(processor.os);
-  }
-  return mask;
-}
 
 std::string headText(const Topology& topology) {
   const char* const source = topology.source == TopologySource::kHwloc ? "hwloc" : "/sys";
@@ -42,7 +34,8 @@ std::string nodeText(const Topology& topology, const MemoryNode& node) {
   return text + "\n";
 }
 
-/// The caches of a node within a package, each with the processors that share it.
+/// The caches of a node within a package, each with the processors that share it; empty if none of
+/// the node's processors in the package may be used.
 std::string cachesText(const Topology& topology, int package, int node) {
   std::map<int, ProcessorMask> byCache;
   for (const Processor& processor : topology.processors) {
@@ -75,22 +68,23 @@ std::string devicesText(const Topology& topology) {
 }
 
 std::string machineText(const Topology& topology) {
-  std::map<int, std::vector<const MemoryNode*>> nodesOf;  // by package
-  for (const Processor& processor : topology.processors)
-    nodesOf.try_emplace(processor.package);
-  for (auto& [package, nodes] : nodesOf) {
-    for (const MemoryNode& node : topology.nodes) {
-      const auto inBoth = [&, home = package](const Processor& processor) {
-        return processor.package == home && processor.node == node.os;
-      };
-      if (!select(topology, inBoth).empty()) nodes.push_back(&node);
-    }
+  std::set<int> packages;
+  std::set<int> usedNodes;
+  for (const Processor& processor : topology.processors) {
+    packages.insert(processor.package);
+    usedNodes.insert(processor.node);
   }
   std::string text = headText(topology);
-  for (const auto& [package, nodes] : nodesOf) {
+  for (const int package : packages) {
     text += fmt::format("  package {}\n", package);
-    for (const MemoryNode* const node : nodes)
-      text += nodeText(topology, *node) + cachesText(topology, package, node->os);
+    for (const MemoryNode& node : topology.nodes) {
+      const std::string caches = cachesText(topology, package, node.os);
+      if (!caches.empty()) text += nodeText(topology, node) + caches;
+    }
+  }
+  if (usedNodes.size() < topology.nodes.size()) text += "  without processors that may be used\n";
+  for (const MemoryNode& node : topology.nodes) {
+    if (!usedNodes.contains(node.os)) text += nodeText(topology, node);
   }
   return text + devicesText(topology);
 }
