@@ -1,6 +1,7 @@
 // The C functions of rondo.h: find the communicator, check, call, and turn a Status into a
 // rondoResult_t and the text of rondoGetLastError. No exception leaves this file.
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "src/communicator.h"
 #include "src/communicator_handles.h"
 #include "src/config.h"
+#include "src/environment_ranks.h"
 #include "src/last_error.h"
 #include "src/log.h"
 #include "src/rendezvous_keeper.h"
@@ -177,6 +179,38 @@ Status initRank(rondoComm_t* comm,
   return registerCommunicators(std::move(one), comm);
 }
 
+/// The communicator of the rank that the environment says this process is.
+Result<std::unique_ptr<Communicator>> createFromEnvironment(Config config) {
+  const Deadline deadline = Deadline::within(config.initTimeout);
+  Result<EnvironmentMeeting> meeting = meetByEnvironment(config, wholeEnvironment(), deadline);
+  RONDO_RETURN_IF_ERROR(meeting.status());
+  const Launch& launch = meeting->launch;
+  if (launch.ranks == 1) {
+    auto alone = Communicator::createThreads(1, config);
+    RONDO_RETURN_IF_ERROR(alone.status());
+    return std::move(alone->front());
+  }
+  // Not 0, which would mean for ever.
+  if (!deadline.never()) {
+    config.initTimeout = std::max(deadline.remaining(), decltype(config.initTimeout){1});
+  }
+  auto communicator = Communicator::createRank(meeting->id, launch.rank, launch.ranks, config);
+  // Others may still be reading what the root owes them.
+  if (communicator.ok() && meeting->rendezvous) keepRendezvous(std::move(meeting->rendezvous));
+  return communicator;
+}
+
+Status initFromEnvironment(rondoComm_t* comm, const rondoConfig_t* requested) {
+  RONDO_RETURN_IF_ERROR(checkOutput("comm", comm));
+  const Result<Config> config = prepareConfig(requested);
+  RONDO_RETURN_IF_ERROR(config.status());
+  auto communicator = createFromEnvironment(*config);
+  RONDO_RETURN_IF_ERROR(communicator.status());
+  std::vector<std::unique_ptr<Communicator>> one;
+  one.push_back(*std::move(communicator));
+  return registerCommunicators(std::move(one), comm);
+}
+
 Status createPreMulSum(Communicator& communicator,
                        rondoRedOp_t* op,
                        const void* scalar,
@@ -234,6 +268,11 @@ rondoResult_t rondoCommInitRank(
     rondoComm_t* comm, int ranks, rondoUniqueId_t id, int rank, const rondoConfig_t* config) {
   return rondo::guarded(__func__, nullptr,
                         [&] { return rondo::initRank(comm, ranks, id, rank, config); });
+}
+
+rondoResult_t rondoCommInitFromEnvironment(rondoComm_t* comm, const rondoConfig_t* config) {
+  return rondo::guarded(__func__, nullptr,
+                        [&] { return rondo::initFromEnvironment(comm, config); });
 }
 
 rondoResult_t rondoCommDestroy(rondoComm_t comm) {

@@ -38,16 +38,16 @@ inline constexpr std::array<std::string_view, 2> kTransports = {"shm", "tcp"};
 
 /// Where and how the ranks that are processes meet.
 struct MeetingSettings {
-  std::string interfaces;  ///< InterfaceRule::pattern
-  int portFirst = 0;       ///< 0: any free port
+  std::string interfaces{};  ///< InterfaceRule::pattern
+  int portFirst = 0;         ///< 0: any free port
   int portLast = 0;
-  std::string advertise;  ///< RendezvousSettings::advertisedAddress
-  std::string hostId;     ///< replaces the identity of this host; empty: found out
-  std::optional<int> rank;
-  std::optional<int> ranks;
-  std::string root;        ///< "host:port", "host:first-last" or "host"; see launcher.h
-  std::string secret;      ///< never logged, never in an error
-  std::string secretFile;  ///< path
+  std::string advertise{};  ///< RendezvousSettings::advertisedAddress
+  std::string hostId{};     ///< replaces the identity of this host; empty: found out
+  std::optional<int> rank{};
+  std::optional<int> ranks{};
+  std::string root{};        ///< "host:port", "host:first-last" or "host"; see launcher.h
+  std::string secret{};      ///< never logged, never in an error
+  std::string secretFile{};  ///< path
 };
 
 /// All settings of one communicator. Milliseconds of zero mean "never".

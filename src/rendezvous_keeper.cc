@@ -36,11 +36,15 @@ Result<UniqueId> serveRendezvous(const RendezvousSettings& settings) {
   Result<std::unique_ptr<Rendezvous>> rendezvous = Rendezvous::start(settings);
   if (!rendezvous.ok()) return std::move(rendezvous).status();
   const UniqueId id = (*rendezvous)->id();
+  keepRendezvous(*std::move(rendezvous));
+  return id;
+}
+
+void keepRendezvous(std::unique_ptr<Rendezvous> rendezvous) {
   Keeper& all = keeper();
   const std::scoped_lock lock(all.mutex);
   std::erase_if(all.kept, [](const auto& served) { return served->ended(); });
-  all.kept.push_back(*std::move(rendezvous));
-  return id;
+  all.kept.push_back(std::move(rendezvous));
 }
 
 }  // namespace rondo

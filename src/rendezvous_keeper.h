@@ -2,6 +2,8 @@
 // belong to no communicator, and the C interface has no call that ends them.
 #pragma once
 
+#include <memory>
+
 #include "src/bootstrap/rendezvous.h"
 #include "src/config.h"
 #include "src/status.h"
@@ -15,5 +17,9 @@ RendezvousSettings rendezvousSettings(const Config& config);
 /// @threads any
 /// @errors  as Rendezvous::start()
 Result<UniqueId> serveRendezvous(const RendezvousSettings& settings);
+
+/// Keeps a rendezvous that was started elsewhere alive until it is over.
+/// @threads any
+void keepRendezvous(std::unique_ptr<Rendezvous> rendezvous);
 
 }  // namespace rondo

@@ -170,7 +170,7 @@ typedef struct rondoConfig {
   /// Milliseconds until such a wait is logged as a warning; 0: never.
   /// Default: 30000 (30 seconds). RONDO_WARNING_MS.
   int64_t warningMs;
-  /// Milliseconds that rondoCommInitRank waits for the other ranks; 0: for ever.
+  /// Milliseconds that a rank that is a process waits for the others to join; 0: for ever.
   /// Default: 300000 (5 minutes). RONDO_INIT_TIMEOUT_MS.
   int64_t initTimeoutMs;
 } rondoConfig_t;
@@ -241,6 +241,19 @@ RONDO_EXPORT rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id);
 ///   OutOfMemory, SystemError.
 RONDO_EXPORT rondoResult_t rondoCommInitRank(
     rondoComm_t* comm, int ranks, rondoUniqueId_t id, int rank, const rondoConfig_t* config);
+
+/// Makes the communicator of the rank that the environment says this process is: number, number of
+/// ranks and how to meet come from RONDO_RANK, RONDO_RANKS and RONDO_ROOT, or from torchrun, Open
+/// MPI, MPICH or Slurm, the first that is there (docs/bootstrap.md lists the variables).
+/// Collective: returns once all ranks have called. May be called again for further communicators.
+/// @param comm   receives the handle; rondoCommRank and rondoCommCount then tell who it is. Written
+///   only on success.
+/// @param config NULL: everything from the environment and the defaults.
+/// @threads  one at a time per process.
+/// @errors   InvalidArgument (no launcher is there, or a variable is missing or wrong; named in the
+///   message), and those of rondoCommInitRank.
+RONDO_EXPORT rondoResult_t rondoCommInitFromEnvironment(rondoComm_t* comm,
+                                                        const rondoConfig_t* config);
 
 /// Ends this rank's use of a communicator and frees what it holds. Not collective: other ranks may
 /// destroy theirs earlier or later, but an operation that still needs this rank will fail there.

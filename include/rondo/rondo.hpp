@@ -162,6 +162,15 @@ class Communicator {
     return Communicator(handle);
   }
 
+  /// The rank that the environment says this process is; see rondoCommInitFromEnvironment. Returns
+  /// once all ranks have called.
+  static Communicator createFromEnvironment(
+      const rondoConfig_t& config = rondoConfig_t RONDO_CONFIG_INITIALIZER) {
+    rondoComm_t handle = nullptr;
+    throwIfFailed(rondoCommInitFromEnvironment(&handle, &config));
+    return Communicator(handle);
+  }
+
   /// The id of a communicator to be; see rondoGetUniqueId.
   static rondoUniqueId_t makeUniqueId() {
     rondoUniqueId_t id;

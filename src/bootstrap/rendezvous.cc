@@ -31,15 +31,23 @@ struct Place {
   UniqueId id;
 };
 
+Result<FileDescriptor> openListener(const RendezvousSettings& settings) {
+  const PortRange ports{settings.portFirst, settings.portLast};
+  return settings.listenAt ? listenOn(*settings.listenAt, ports) : listenEverywhere(ports);
+}
+
 Result<Place> openPlace(const RendezvousSettings& settings) {
-  Result<FileDescriptor> listener = listenEverywhere({settings.portFirst, settings.portLast});
+  Result<FileDescriptor> listener = openListener(settings);
   RONDO_RETURN_IF_ERROR(listener.status());
   const Result<SocketAddress> listening = localAddress(listener->get());
   RONDO_RETURN_IF_ERROR(listening.status());
-  const Result<std::vector<SocketAddress>> addresses = addressesToAdvertise(
-      {settings.interfaces, settings.advertisedAddress}, *listening, kMostAddresses, "rendezvous");
+  const Result<std::vector<SocketAddress>> addresses =
+      settings.listenAt ? Result(std::vector{*listening})
+                        : addressesToAdvertise({settings.interfaces, settings.advertisedAddress},
+                                               *listening, kMostAddresses, "rendezvous");
   RONDO_RETURN_IF_ERROR(addresses.status());
-  const Result<UniqueId> id = makeUniqueId(*addresses);
+  const Result<UniqueId> id = settings.secret ? Result(makeUniqueId(*addresses, *settings.secret))
+                                              : makeUniqueId(*addresses);
   RONDO_RETURN_IF_ERROR(id.status());
   return Place{*std::move(listener), *id};
 }
@@ -74,7 +82,8 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::start(const RendezvousSettings& 
                       RendezvousService::Parts{.listener = std::move(place->listener),
                                                .stopSignal = rendezvous->stopSignal_.get(),
                                                .key = content->secret,
-                                               .authenticator = *authenticator}),
+                                               .authenticator = *authenticator,
+                                               .privateOnly = settings.privateOnly}),
                   rendezvous->ended_);
   RONDO_RETURN_IF_ERROR(thread.status());
   rendezvous->thread_ = *std::move(thread);

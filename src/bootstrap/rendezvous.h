@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,6 +35,14 @@ struct RendezvousSettings {
   /// The one address to put into the id instead of the interfaces': "10.0.0.1", or with a port,
   /// where that is forwarded to the root's. Empty: it chooses.
   std::string advertisedAddress{};
+  /// The root's secret instead of a new random one.
+  std::optional<SecretKey> secret{};
+  /// The one address at which the root listens, and which it advertises; its port does not count.
+  /// Empty: all of this host.
+  std::optional<SocketAddress> listenAt{};
+  /// Whether the root drops whoever does not come over a private network
+  /// (SocketAddress::isPrivate).
+  bool privateOnly = false;
 };
 
 /// The most ranks a rendezvous counts to; far beyond what one root has file descriptors for.

@@ -132,7 +132,17 @@ void RendezvousService::pauseAccepting(const Status& why) {
   evictOldestStranger();
 }
 
+bool RendezvousService::mayCome(const AcceptedConnection& connection) {
+  if (!parts_.privateOnly) return true;
+  const Result<SocketAddress> here = localAddress(connection.socket.get());
+  if (here.ok() && here->isPrivate() && connection.peer.isPrivate()) return true;
+  logStranger(connection.peer.text(),
+              Status::mismatch("without RONDO_SECRET only private networks are trusted"));
+  return false;
+}
+
 void RendezvousService::admit(AcceptedConnection connection) {
+  if (!mayCome(connection)) return;
   Nonce nonce{};
   if (const Status status = fillRandom(nonce); !status.ok()) return logTrouble(status);
   const auto strangers = std::count_if(guests_.begin(), guests_.end(),
@@ -263,7 +273,7 @@ void RendezvousService::lose(Guest& guest, const Status& why) {
   const Guest::Stage stage = std::exchange(guest.stage, Guest::kGone);
   const int rank = guest.identity.rank;
   if (stage == Guest::kHandshaking) {
-    logStranger(guest, why);
+    logStranger(guest.name, why);
     // Closing with bytes unread would take a hello that says "other version" back.
     std::array<std::byte, kReadBytes> unread;
     (void)recvSome(guest.socket.get(), unread, guest.name);
@@ -277,13 +287,13 @@ void RendezvousService::lose(Guest& guest, const Status& why) {
   if (const Status status = roster_.hopeless(); !status.ok()) fail(status);
 }
 
-void RendezvousService::logStranger(const Guest& guest, const Status& why) {
+void RendezvousService::logStranger(std::string_view name, const Status& why) {
   const std::optional<std::size_t> withheld = strangerQuota_.ask(LogQuota::Clock::now());
   if (!withheld) return;
   const std::string others =
       *withheld > 0 ? fmt::format(" (and {} others not shown)", *withheld) : std::string{};
-  RONDO_LOG(kWarn, kCommunicator, "rendezvous: dropped a stranger at {}: {}{}", guest.name,
-            why.message(), others);
+  RONDO_LOG(kWarn, kCommunicator, "rendezvous: dropped a stranger at {}: {}{}", name, why.message(),
+            others);
 }
 
 void RendezvousService::succeed() {

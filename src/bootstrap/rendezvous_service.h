@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <poll.h>
@@ -30,6 +31,7 @@ class RendezvousService {
     int stopSignal = -1;  ///< becomes readable when run() shall end; outlives this object
     SecretKey key;
     MessageAuthenticator authenticator;
+    bool privateOnly = false;  ///< RendezvousSettings::privateOnly
   };
 
   explicit RendezvousService(Parts parts);
@@ -56,6 +58,7 @@ class RendezvousService {
   void takeConnections();
   void pauseAccepting(const Status& why);
   void admit(AcceptedConnection connection);
+  bool mayCome(const AcceptedConnection& connection);
   void evictOldestStranger();
 
   void serve(Guest& guest);
@@ -71,7 +74,7 @@ class RendezvousService {
 
   void enforceDeadline(Guest& guest);
   void lose(Guest& guest, const Status& why);
-  void logStranger(const Guest& guest, const Status& why);
+  void logStranger(std::string_view name, const Status& why);
 
   void succeed();
   void fail(const Status& why);

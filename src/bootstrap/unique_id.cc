@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include <string.h>
+
 #include "src/bootstrap/random_bytes.h"
 
 namespace rondo {
@@ -62,12 +64,20 @@ Status checkFields(const UniqueIdFields& fields) {
 }  // namespace
 
 Result<UniqueId> makeUniqueId(std::span<const SocketAddress> addresses) {
+  std::array<std::byte, SecretKey::kBytes> secret;
+  RONDO_RETURN_IF_ERROR(fillRandom(secret));
+  const UniqueId id = makeUniqueId(addresses, SecretKey(secret));
+  ::explicit_bzero(secret.data(), secret.size());
+  return id;
+}
+
+UniqueId makeUniqueId(std::span<const SocketAddress> addresses, const SecretKey& secret) {
   RONDO_CHECK(!addresses.empty() && addresses.size() <= kMostAddresses);
   UniqueIdFields fields{};
   fields.magic = kMagic;
   fields.version = kVersion;
   std::transform(addresses.begin(), addresses.end(), fields.addresses.begin(), toWire);
-  RONDO_RETURN_IF_ERROR(fillRandom(fields.secret));
+  std::copy(secret.bytes().begin(), secret.bytes().end(), fields.secret.begin());
   fields.checksum = checksumOf(fields);
   return std::bit_cast<UniqueId>(fields);
 }

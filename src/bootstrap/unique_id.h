@@ -39,6 +39,10 @@ inline constexpr std::size_t kMostAddresses = 3;
 /// @errors   SystemError (no randomness).
 Result<UniqueId> makeUniqueId(std::span<const SocketAddress> addresses);
 
+/// Makes an id of `addresses` and a secret that the ranks have already.
+/// @param addresses as above.
+UniqueId makeUniqueId(std::span<const SocketAddress> addresses, const SecretKey& secret);
+
 /// Reads an id, and checks that it arrived whole.
 /// @errors   InvalidArgument: not an id, cut off or changed on its way, or of another version (the
 ///   message names both).

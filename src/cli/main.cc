@@ -1,7 +1,13 @@
 // The command `rondo`: its subcommands, its messages and how it ends.
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +19,8 @@
 #include "src/cli/explain/topology_text.h"
 #include "src/cli/perf/options.h"
 #include "src/cli/perf/perf.h"
+#include "src/cli/run/options.h"
+#include "src/cli/run/run.h"
 #include "src/status.h"
 
 namespace rondo::cli {
@@ -25,9 +33,10 @@ int toInt(ExitCode code) {
 
 /// Tells why the command ends, on stderr.
 int fail(const Status& status) {
-  const char* const hint = status.code() == StatusCode::kInvalidArgument
-                               ? "\nrondo perf --help and rondo explain --help list all flags"
-                               : "";
+  const char* const hint =
+      status.code() == StatusCode::kInvalidArgument
+          ? "\nrondo perf --help, rondo run --help and rondo explain --help list all flags"
+          : "";
   fmt::print(stderr, "rondo: {}{}\n", status.message(), hint);
   return toInt(exitCodeOf(status.code()));
 }
@@ -79,11 +88,30 @@ int runExplainCommand(const CLI::App& command, const ExplainFlags& flags) {
   return toInt(ExitCode::kOk);
 }
 
+/// How many words of the command line are this command's own: in `rondo run` those from the first
+/// "--" on are the program's, whatever they look like.
+int countOwnWords(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "run") return argc;
+  return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
+}
+
+/// @param afterDashes the first "--" and what follows it; may be empty
+int runRunCommand(const CLI::App& command,
+                  const run::RunFlags& flags,
+                  std::span<char*> afterDashes) {
+  std::vector<std::string> words = command.remaining();
+  words.insert(words.end(), afterDashes.begin(), afterDashes.end());
+  const Result<run::RunOptions> options = run::understand(flags, std::move(words));
+  if (!options.ok()) return fail(options.status());
+  const Result<int> code = run::runRanks(*options);
+  return code.ok() ? *code : fail(code.status());
+}
+
 std::string versionText() {
   return fmt::format("rondo {}.{}.{}", RONDO_MAJOR, RONDO_MINOR, RONDO_PATCH);
 }
 
-int run(int argc, char** argv) {
+int runCommandLine(int argc, char** argv) {
   CLI::App app("Rondo, collective communication for machine learning.", "rondo");
   app.set_version_flag("--version", versionText());
   app.require_subcommand(1);
@@ -94,6 +122,11 @@ int run(int argc, char** argv) {
   perfCommand->allow_extras();
   perf::addPerfFlags(*perfCommand, perfFlags);
 
+  run::RunFlags runFlags;
+  CLI::App* const runCommand =
+      app.add_subcommand("run", "Start a program as several ranks on this host");
+  run::addRunFlags(*runCommand, runFlags);
+
   ExplainFlags explainFlags;
   CLI::App* const explainCommand =
       app.add_subcommand("explain", "Show the plan and the steps of a call, and why they are so");
@@ -101,12 +134,17 @@ int run(int argc, char** argv) {
   addExplainFlags(*explainCommand, explainFlags);
 
   try {
-    app.parse(argc, argv);
+    app.parse(countOwnWords(argc, argv), argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? code : toInt(ExitCode::kUsage);
   }
   if (perfCommand->parsed()) return runPerfCommand(*perfCommand, perfFlags);
+  if (runCommand->parsed()) {
+    return runRunCommand(*runCommand, runFlags,
+                         std::span(argv, static_cast<std::size_t>(argc))
+                             .subspan(static_cast<std::size_t>(countOwnWords(argc, argv))));
+  }
   return runExplainCommand(*explainCommand, explainFlags);
 }
 
@@ -116,7 +154,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return rondo::cli::run(argc, argv);
+    return rondo::cli::runCommandLine(argc, argv);
   } catch (const std::exception& exception) {
     fmt::print(stderr, "rondo: {}\n", exception.what());
     return static_cast<int>(rondo::cli::ExitCode::kFailure);

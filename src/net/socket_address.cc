@@ -128,6 +128,13 @@ bool SocketAddress::isLinkLocal() const {
   return bytes_[0] == 0xfe && (bytes_[1] & 0xc0) == 0x80;
 }
 
+bool SocketAddress::isPrivate() const {
+  if (isLoopback() || isLinkLocal()) return true;
+  if (family_ == AddressFamily::kIpv6) return (bytes_[0] & 0xfeU) == 0xfcU;
+  return bytes_[0] == 10 || (bytes_[0] == 172 && (bytes_[1] & 0xf0U) == 16) ||
+         (bytes_[0] == 192 && bytes_[1] == 168);
+}
+
 NativeAddress SocketAddress::native() const {
   NativeAddress native;
   if (family_ == AddressFamily::kIpv4) {

@@ -1,5 +1,5 @@
-// Where a TCP socket is: an IPv4 or IPv6 address and a port. Numbers only; names are never looked
-// up, because a host's own name often leads to 127.0.1.1 or nowhere.
+// Where a TCP socket is: an IPv4 or IPv6 address and a port. Numbers only; a host's own name is
+// never looked up, because it often leads to 127.0.1.1 or nowhere. Other hosts': name_resolution.h.
 #pragma once
 
 #include <array>
@@ -69,6 +69,9 @@ class SocketAddress {
 
   /// 169.254/16 or fe80::/10: of use on one cable only.
   bool isLinkLocal() const;
+
+  /// Of use within one site only: loopback, link-local, RFC 1918 or fc00::/7.
+  bool isPrivate() const;
 
   NativeAddress native() const;
 

@@ -7,9 +7,11 @@ import csv
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 OPERATIONS = ["all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"]
 DEADLINE_SECONDS = 280
@@ -158,10 +160,99 @@ def explain_topology():
     run("explain", "--topology", "--ranks", "0", expect=2)
 
 
+def run_output():
+    """Lines stay whole and carry their rank; files have them without it; the secret is hidden."""
+    script = ('i=0; while [ $i -lt 300 ]; do printf "begin $i "; echo end; i=$((i+1)); done; '
+              'echo bad >&2; printf "no newline"')
+    with tempfile.TemporaryDirectory() as folder:
+        done = run("run", "-n", "3", "--output", f"{folder}/logs", "--", "sh", "-c", script)
+        lines = done.stdout.splitlines()
+        for rank in range(3):
+            mine = [line for line in lines if line.startswith(f"[{rank}] ")]
+            assert mine == [f"[{rank}] begin {i} end" for i in range(300)] + [f"[{rank}] no newline"]
+            with open(f"{folder}/logs/rank-{rank}.log", encoding="ascii") as file:
+                text = file.read()
+            assert "begin 299 end\n" in text and "bad\n" in text and "[" not in text
+        assert sorted(done.stderr.splitlines()) == [f"[{rank}] bad" for rank in range(3)]
+    plain = run("run", "-n", "2", "--no-prefix", "--", "sh", "-c", "echo $RONDO_RANK/$RONDO_RANKS")
+    assert sorted(plain.stdout.split()) == ["0/2", "1/2"], plain.stdout
+    words = run("run", "-n", "1", "--", "sh", "-c", 'echo "$#$@"', "x", "a b", "--", "-n").stdout
+    assert words == "[0] 3a b -- -n\n", words
+    told = run("run", "-n", "1", "--", "sh", "-c",
+               "test -z \"$RONDO_SECRET\" && stat -L -c %a $RONDO_SECRET_FILE").stdout
+    assert told == "[0] 600\n", told
+
+
+def alive(mark):
+    """Processes whose command line contains `mark`."""
+    found = []
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/cmdline", encoding="utf-8", errors="replace") as file:
+                if mark in file.read() and int(process) != os.getpid():
+                    found.append(process)
+        except OSError:
+            pass
+    return found
+
+
+def await_gone(mark, seconds=5.0):
+    begin = time.monotonic()
+    while alive(mark):
+        assert time.monotonic() - begin < seconds, f"{alive(mark)} still run"
+        time.sleep(0.02)
+
+
+def run_failure():
+    """One rank's failure ends all and becomes that of the command."""
+    mark = f"rondo-mark-{os.getpid()}"
+    for how, code, text in [("exit 7", 7, "rank 1 of 3 exited with 7"),
+                            ("kill -SEGV $$", 139, "rank 1 of 3 was killed by signal 11")]:
+        begin = time.monotonic()
+        done = run("run", "-n", "3", "--", "sh", "-c",
+                   f'if [ $RONDO_RANK = 1 ]; then {how}; fi; sleep 60; : {mark}', expect=code)
+        assert time.monotonic() - begin < 4
+        assert done.stderr.splitlines()[-1].startswith("rondo run: " + text), done.stderr
+        await_gone(mark)
+    begin = time.monotonic()
+    run("run", "-n", "2", "--grace", "0.5", "--", "sh", "-c",
+        f'[ $RONDO_RANK = 1 ] && exit 3; trap "" TERM; while :; do sleep 0.1; done; : {mark}', expect=3)
+    assert 0.4 < time.monotonic() - begin < 4
+    await_gone(mark)
+    done = run("run", "-n", "2", "--", "no-such-program", expect=2)
+    assert "no-such-program: No such file" in done.stderr, done.stderr
+    for words, hint in [(["-n", "0", "--", "true"], "-n: 0"), (["-n", "2"], "no program"),
+                        (["--frobnicate", "--", "true"], "--frobnicate")]:
+        assert hint in run("run", *words, expect=2).stderr
+
+
+def start_and_await(text, *words):
+    process = subprocess.Popen([command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    while text not in process.stdout.readline():
+        assert process.poll() is None, process.stderr.read()
+    return process
+
+
+def run_signals():
+    """Signals reach the ranks, and nothing is left, even if the command is killed."""
+    mark = f"rondo-mark-{os.getpid()}"
+    script = ('trap "echo caught; exit 5" TERM INT; echo ready; '
+              f'while :; do sleep 0.05; done; : {mark}')
+    for number, code in ((signal.SIGTERM, 5), (signal.SIGINT, 5), (signal.SIGKILL, -9)):
+        process = start_and_await("ready", "run", "-n", "1", "--", "sh", "-c", script)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        assert process.returncode == code, (process.returncode, out, err)
+        if code > 0:
+            assert "[0] caught" in out and "rank 0 of 1 exited with 5" in err, (out, err)
+        await_gone(mark)
+
+
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology)}
+        explain_topology, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]

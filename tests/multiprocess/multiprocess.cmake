@@ -16,3 +16,18 @@ rondo_add_test(multiprocess_mismatch_test LABELS multiprocess fault TIMEOUT 300
 rondo_add_test(multiprocess_fork_test LABELS multiprocess
   SOURCES fork_test.cc
   LIBRARIES rondo_forked_ranks rondo_collective_harness)
+
+find_package(Python3 3.9 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  add_executable(environment_program ${CMAKE_CURRENT_LIST_DIR}/environment_program.cc)
+  target_link_libraries(environment_program PRIVATE rondo_static rondo_build_flags)
+  # Each starts ranks in another way; `launchers_test.py --help` lists them.
+  foreach(check IN ITEMS variables wrong_variables other_secret secret_is_not_logged
+      torchrun_variables slurm_variables root_comes_late root_never_comes same_port_again
+      foreign_listener open_mpi mpich)
+    rondo_add_command_test(launchers_${check} LABELS multiprocess
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/launchers_test.py
+        $<TARGET_FILE:environment_program> ${check})
+    set_tests_properties(launchers_${check} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
+endif()

@@ -2,6 +2,7 @@
 
 rondo_add_test(socket_test LABELS unit SOURCES socket_test.cc LIBRARIES rondo_static)
 rondo_add_test(interfaces_test LABELS unit SOURCES interfaces_test.cc LIBRARIES rondo_static)
+rondo_add_test(launcher_test LABELS unit SOURCES launcher_test.cc LIBRARIES rondo_static)
 rondo_add_test(unique_id_test LABELS unit SOURCES unique_id_test.cc LIBRARIES rondo_static)
 rondo_add_test(handshake_test LABELS unit SOURCES handshake_test.cc LIBRARIES rondo_static)
 rondo_add_test(frame_test LABELS unit SOURCES frame_test.cc LIBRARIES rondo_static)

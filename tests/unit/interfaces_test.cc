@@ -39,6 +39,7 @@ const std::vector<InterfaceAddress> kDockerHost = {
     entry("eth2", "10.2.0.5", true, false),
 };
 
+// Field case N02.
 TEST(Interfaces, RealOnesBeforeBridges) {
   EXPECT_EQ(ranked(kDockerHost),
             "10.0.0.5 (eth0), 192.168.7.5 (ib0), fd00::5 (eth0), 10.99.0.1 (veth12ab), 172.17.0.1 "
@@ -67,6 +68,7 @@ TEST(Interfaces, OrThoseNotTo) {
   EXPECT_TRUE(ranked(kDockerHost, "^*").starts_with("no interface"));
 }
 
+// Field case N04.
 TEST(Interfaces, LoopbackOnlyAloneOrByName) {
   EXPECT_EQ(
       ranked({entry("lo", "127.0.0.1"), entry("lo", "::1"), entry("eth0", "10.0.0.5", false)}),
@@ -86,6 +88,7 @@ TEST(Interfaces, LinkLocalLast) {
   EXPECT_EQ(ranked({}), "this host has no usable network address; it has: none");
 }
 
+// Field case N05.
 TEST(Interfaces, TheBestHaveBothFamilies) {
   const std::vector<InterfaceAddress> both = {entry("a", "10.0.0.1"), entry("b", "10.0.0.2"),
                                               entry("c", "10.0.0.3"), entry("d", "fd00::4")};

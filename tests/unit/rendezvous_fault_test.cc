@@ -1,5 +1,6 @@
 // The rendezvous when ranks are late, missing, double or dead, while strangers of every kind knock
 // at its door, and under signals.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -19,6 +20,7 @@
 #include "src/bootstrap/handshake.h"
 #include "src/bootstrap/rendezvous_messages.h"
 #include "src/log.h"
+#include "src/net/interfaces.h"
 #include "src/net/socket.h"
 #include "tests/unit/rendezvous_ranks.h"
 
@@ -275,6 +277,28 @@ TEST(RendezvousFault, StrangersDisturbNothing) {
   expectComplete(results);
 }
 
+TEST(RendezvousFault, PublicAddressesAreDroppedWhereOnlyPrivateOnesAreTrusted) {
+  RendezvousSettings settings = loopbackSettings();
+  settings.privateOnly = true;
+  const auto rendezvous = startRendezvous(settings);
+  const Result<std::vector<InterfaceAddress>> all = findInterfaceAddresses();
+  ASSERT_TRUE(all.ok());
+  const auto isPublic = [](const InterfaceAddress& one) {
+    return one.up && one.running && !one.address.isPrivate();
+  };
+  const auto found = std::ranges::find_if(*all, isPublic);
+  if (found == all->end()) {
+    std::printf("not tried: this host has private addresses only\n");
+  } else {
+    const SocketAddress address = found->address.withPort(addressOf(rendezvous->id()).port());
+    const Result<FileDescriptor> visitor = connectOnce(address, Deadline::within(kPatience));
+    ASSERT_TRUE(visitor.ok()) << visitor.status().message();
+    EXPECT_TRUE(isDropped(visitor->get(), milliseconds{1000}));
+  }
+  expectComplete(joinAll(rendezvous->id(), allRanks(2)));
+}
+
+// Field case N01.
 TEST(RendezvousFault, ATimerThatInterruptsEveryCallDisturbsNothing) {
   struct sigaction action {};
 

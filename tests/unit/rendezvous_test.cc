@@ -26,6 +26,7 @@ TEST(Rendezvous, GivesAllPayloadsToAll) {
   }
 }
 
+// Field case N07.
 TEST(Rendezvous, SixtyFourRanksAtOnce) {
   const auto rendezvous = startRendezvous();
   ASSERT_NE(rendezvous, nullptr);
@@ -69,6 +70,7 @@ TEST(Rendezvous, MegabytesReachASlowReader) {
   }
 }
 
+// Field case N08, as the next one.
 TEST(Rendezvous, AFixedPortCanBeUsedAgainAtOnce) {
   int port = 0;
   for (int run = 0; run < 10; ++run) {

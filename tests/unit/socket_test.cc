@@ -235,6 +235,7 @@ TEST(Socket, GivesUpAtTheDeadline) {
   }
 }
 
+// Field case N05: one family leads nowhere.
 TEST(Socket, TriesTheNextAddress) {
   const Listening listening = listenAt(kLoopback);
   const std::array<SocketAddress, 2> addresses = {listenAt(kLoopback).address, listening.address};
