@@ -10,8 +10,8 @@ namespace {
 constexpr std::chrono::microseconds kUnfencedSleep{1000};
 
 bool joinedProcessFences() {
-  static const bool joined = host::joinProcessFences();
-  return joined;
+  static const bool kJoined = host::joinProcessFences();
+  return kJoined;
 }
 
 }  // namespace
