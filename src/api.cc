@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -211,6 +212,27 @@ Status initFromEnvironment(rondoComm_t* comm, const rondoConfig_t* requested) {
   return registerCommunicators(std::move(one), comm);
 }
 
+Status split(Communicator& communicator,
+             int color,
+             int key,
+             rondoComm_t* newComm,
+             const rondoConfig_t* requested) {
+  RONDO_RETURN_IF_ERROR(checkOutput("newComm", newComm));
+  std::optional<Config> config;
+  if (requested != nullptr) {
+    Result<Config> prepared = prepareConfig(requested);
+    RONDO_RETURN_IF_ERROR(prepared.status());
+    config = *std::move(prepared);
+  }
+  auto part = communicator.split(color, key, config ? &*config : nullptr);
+  RONDO_RETURN_IF_ERROR(part.status());
+  *newComm = nullptr;
+  if (*part == nullptr) return {};
+  std::vector<std::unique_ptr<Communicator>> one;
+  one.push_back(*std::move(part));
+  return registerCommunicators(std::move(one), newComm);
+}
+
 Status createPreMulSum(Communicator& communicator,
                        rondoRedOp_t* op,
                        const void* scalar,
@@ -278,6 +300,18 @@ rondoResult_t rondoCommInitFromEnvironment(rondoComm_t* comm, const rondoConfig_
 rondoResult_t rondoCommDestroy(rondoComm_t comm) {
   if (comm == nullptr) return rondoSuccess;
   return rondo::guarded(__func__, comm, [&] { return rondo::takeCommunicator(comm).status(); });
+}
+
+rondoResult_t rondoCommFinalize(rondoComm_t comm) {
+  return rondo::withCommunicator(
+      __func__, comm, [](Communicator& communicator) { return communicator.finalize(); });
+}
+
+rondoResult_t rondoCommSplit(
+    rondoComm_t comm, int color, int key, rondoComm_t* newComm, const rondoConfig_t* config) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return rondo::split(communicator, color, key, newComm, config);
+  });
 }
 
 rondoResult_t rondoCommAbort(rondoComm_t comm) {

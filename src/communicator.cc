@@ -74,7 +74,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank) {
     communicators.push_back(
-        std::unique_ptr<Communicator>(new Communicator(rank, group, config, facts)));
+        std::unique_ptr<Communicator>(new Communicator(rank, group, std::nullopt, config, facts)));
   }
   RONDO_LOG(kInfo, kCommunicator, LogContext{-1, config.name},
             "created ranks {} as threads cpus {} slots {} of bytes {}", ranks, facts.cpus,
@@ -104,15 +104,17 @@ Result<std::unique_ptr<Communicator>> Communicator::createRank(
             joined->group->describe(), joined->facts.cpus, joined->facts.slotCount,
             joined->facts.slotBytes);
   return std::unique_ptr<Communicator>(
-      new Communicator(rank, std::move(joined->group), config, joined->facts));
+      new Communicator(rank, std::move(joined->group), key, config, joined->facts));
 }
 
 Communicator::Communicator(int rank,
                            std::shared_ptr<RankGroup> group,
+                           std::optional<SecretKey> key,
                            const Config& config,
                            const PlanFacts& facts)
     : rank_(rank),
       group_(std::move(group)),
+      key_(std::move(key)),
       config_(config),
       facts_(facts),
       settings_(planSettings(config)),
@@ -120,7 +122,19 @@ Communicator::Communicator(int rank,
       ends_(rank, group_) {}
 
 Communicator::~Communicator() {
+  if (!finalized_) group_->leave(rank_);
+}
+
+Status Communicator::finalize() {
+  const std::scoped_lock lock(turn_);
+  if (std::exchange(finalized_, true)) return finalizedAlready();
   group_->leave(rank_);
+  return group_->failure();
+}
+
+Status Communicator::finalizedAlready() const {
+  return Status::invalidUsage("rank {}: communicator {} was finalized; only destroy it", rank_,
+                              config_.name);
 }
 
 void Communicator::abort() {
@@ -134,6 +148,7 @@ Status Communicator::failAll(const Status& failure) {
 
 Status Communicator::run(const CollectiveCall& call) try {
   const std::scoped_lock lock(turn_);
+  if (finalized_) return finalizedAlready();
   if (host::flagRaised(group_->failedFlag())) return group_->failure();
   Result<PreparedOperation*> operation = prepare(call);
   if (operation.ok()) return execute(**operation, call);

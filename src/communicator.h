@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "src/planner.h"
 #include "src/prepared_operation.h"
 #include "src/reduction_table.h"
+#include "src/split.h"
 #include "src/stall.h"
 #include "src/status.h"
 #include "transports/call_record.h"
@@ -61,6 +64,17 @@ class Communicator {
   ///          (the communicator has failed, on all ranks, for good)
   Status run(const CollectiveCall& call);
 
+  /// The communicator of this rank's part: the ranks that pass the same colour, ordered by key and
+  /// then by rank. Null for a rank without colour (kNoColor). Collective.
+  /// @param config of the new communicator; null: that of this one, whatever its ranks are
+  /// @errors InvalidArgument (some rank's colour; on all ranks), those of run() and createRank()
+  Result<std::unique_ptr<Communicator>> split(int color, int key, const Config* config);
+
+  /// Gives this rank's part in the communicator up, once the others have taken what it sent: what
+  /// the destructor does, at a time of the caller's choice. Later calls are refused.
+  /// @errors InvalidUsage (twice), the failure that ended the communicator
+  Status finalize();
+
   /// Tells the other ranks why a call of this one goes no further. The communicator stays usable:
   /// the next call takes the place of the rejected one. Others that wait for it meanwhile give it
   /// 1 s, then fail with Mismatch and this reason.
@@ -90,8 +104,19 @@ class Communicator {
 
   Communicator(int rank,
                std::shared_ptr<RankGroup> group,
+               std::optional<SecretKey> key,
                const Config& config,
                const PlanFacts& facts);
+
+  Result<std::vector<SplitWish>> gatherWishes(SplitWish own);
+  Status gatherBytes(std::span<const std::byte> own, std::span<std::byte> all);
+  Result<std::unique_ptr<Communicator>> splitProcesses(SplitExchange& exchange,
+                                                       const SplitPart& part,
+                                                       int color,
+                                                       const Config& config);
+  Result<std::unique_ptr<Communicator>> splitThreads(SplitExchange& exchange,
+                                                     const SplitPart& part,
+                                                     const Config& config);
 
   Result<PreparedOperation*> prepare(const CollectiveCall& call);
   Status execute(PreparedOperation& operation, const CollectiveCall& call);
@@ -106,12 +131,16 @@ class Communicator {
 
   /// Tells the ranks that will wait for the next call why it was refused. With turn_ held.
   void noteRejection(const Status& reason);
+  Status finalizedAlready() const;
   std::string describeWait(const host::RunOutcome& outcome);
   /// Makes `failure` the end of the communicator; returns the failure that counts.
   Status failAll(const Status& failure);
 
   int rank_;
-  std::shared_ptr<RankGroup> group_;  // shared by the ranks; the last one frees it
+  std::shared_ptr<RankGroup> group_;    // shared by the ranks; the last one frees it
+  const std::optional<SecretKey> key_;  // of ranks that are processes
+  std::uint64_t splits_ = 0;            // so far: each gives its parts keys of their own
+  bool finalized_ = false;              // guarded by turn_
   const ForkMark forkMark_;
   const Config config_;
   const PlanFacts facts_;

@@ -12,7 +12,7 @@
 #include "src/bootstrap/rendezvous_session.h"
 #include "src/log.h"
 #include "src/net/name_resolution.h"
-#include "src/process_ranks.h"
+#include "src/rendezvous_keeper.h"
 
 namespace rondo {
 

@@ -255,6 +255,30 @@ RONDO_EXPORT rondoResult_t rondoCommInitRank(
 RONDO_EXPORT rondoResult_t rondoCommInitFromEnvironment(rondoComm_t* comm,
                                                         const rondoConfig_t* config);
 
+/// The colour of a rank that shall be in none of the communicators that a split makes.
+#define RONDO_NO_COLOR (-1)
+
+/// Makes new communicators out of the ranks of one: ranks that pass the same colour go together,
+/// ordered by key, and by rank where keys are equal. Collective: all ranks of `comm` call it, like
+/// an operation; it returns when this rank's part is ready. The new communicators do not depend on
+/// `comm`: either may be destroyed first.
+/// @param color   0 or more, or RONDO_NO_COLOR.
+/// @param key     any number.
+/// @param newComm receives the handle; NULL for a rank without colour. Written only on success.
+/// @param config  NULL: as `comm`, with ".<color>" added to its name.
+/// @threads  as operations: the calls of one communicator run one after another.
+/// @errors   InvalidArgument (a rank's colour is another negative number: on all ranks, and `comm`
+///   remains usable; a value in `config`), those of operations and of rondoCommInitRank.
+RONDO_EXPORT rondoResult_t rondoCommSplit(
+    rondoComm_t comm, int color, int key, rondoComm_t* newComm, const rondoConfig_t* config);
+
+/// Gives up this rank's part in a communicator in good order: waits until the other ranks have
+/// taken what it sent them (at most the operation time-out), and tells them that it goes. Only
+/// rondoCommDestroy may follow, which else does the same.
+/// @threads  no other call on `comm` may be running.
+/// @errors   InvalidArgument, InvalidUsage (finalized before), the failure of the communicator.
+RONDO_EXPORT rondoResult_t rondoCommFinalize(rondoComm_t comm);
+
 /// Ends this rank's use of a communicator and frees what it holds. Not collective: other ranks may
 /// destroy theirs earlier or later, but an operation that still needs this rank will fail there.
 /// In a process that was forked off since the communicator was made it does nothing and succeeds;

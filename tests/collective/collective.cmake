@@ -43,6 +43,9 @@ rondo_add_test(collective_mismatch_test LABELS collective TIMEOUT 300
 rondo_add_test(collective_fork_test LABELS collective
   SOURCES fork_test.cc
   LIBRARIES rondo_collective_harness)
+rondo_add_test(collective_split_test LABELS collective
+  SOURCES split_test.cc
+  LIBRARIES rondo_collective_harness)
 rondo_add_test(collective_determinism_test LABELS collective TIMEOUT 600
   SOURCES determinism_test.cc
   LIBRARIES rondo_collective_harness)

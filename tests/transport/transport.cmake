@@ -3,7 +3,7 @@
 # Ranks are threads of the test, but meet and connect as processes do, so that one run covers
 # thousands of cases.
 foreach(transport IN ITEMS shm tcp)
-  foreach(suite IN ITEMS matrix axis soak failure mismatch)
+  foreach(suite IN ITEMS matrix axis soak failure mismatch split)
     rondo_add_command_test(${transport}_${suite}_test LABELS multiprocess TIMEOUT 600
       COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_TRANSPORT=${transport}
         $<TARGET_FILE:collective_${suite}_test>)

@@ -1,0 +1,105 @@
+// Communicator::split(): new communicators out of the ranks of one.
+
+#include <cstring>
+#include <utility>
+
+#include "src/bootstrap/message_authentication.h"
+#include "src/communicator.h"
+#include "src/log.h"
+#include "src/processors.h"
+#include "transports/inproc/thread_group.h"
+
+namespace rondo {
+
+namespace {
+
+using GroupPointer = std::shared_ptr<inproc::ThreadGroup>;
+
+/// The key of one part of a split: known to all who know the key of the communicator that is split,
+/// and different for every split and colour.
+Result<SecretKey> partKey(const SecretKey& parent, std::uint64_t split, int color) {
+  const Result<MessageAuthenticator> authenticator = MessageAuthenticator::shared();
+  RONDO_RETURN_IF_ERROR(authenticator.status());
+  const std::string label = fmt::format("rondo split {} color {}", split, color);
+  const Mac derived = authenticator->authenticate(parent, std::as_bytes(std::span(label)));
+  static_assert(sizeof(Mac) == SecretKey::kBytes);
+  return SecretKey(derived);
+}
+
+/// A pointer as a payload, for ranks of one process.
+std::string packPointer(const GroupPointer* pointer) {
+  return {reinterpret_cast<const char*>(&pointer), sizeof pointer};
+}
+
+const GroupPointer* unpackPointer(const std::string& payload) {
+  const GroupPointer* pointer = nullptr;
+  std::memcpy(&pointer, payload.data(), sizeof pointer);
+  return pointer;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> Communicator::split(int color,
+                                                          int key,
+                                                          const Config* config) {
+  const Result<std::vector<SplitWish>> wishes = gatherWishes({color, key});
+  RONDO_RETURN_IF_ERROR(wishes.status());
+  ++splits_;
+  const Result<std::optional<SplitPart>> part = planSplit(*wishes, rank_);
+  RONDO_RETURN_IF_ERROR(part.status());
+  const auto gather = [this](std::span<const std::byte> own, std::span<std::byte> all) {
+    return gatherBytes(own, all);
+  };
+  SplitExchange exchange(gather, ranks(),
+                         part->has_value() ? (*part)->members : std::vector<int>{});
+  if (!part->has_value()) return std::unique_ptr<Communicator>{};
+  Config settings = config != nullptr ? *config : config_;
+  if (config == nullptr) settings.name = fmt::format("{}.{}", config_.name, color);
+  return key_.has_value() ? splitProcesses(exchange, **part, color, settings)
+                          : splitThreads(exchange, **part, settings);
+}
+
+Result<std::vector<SplitWish>> Communicator::gatherWishes(SplitWish own) {
+  std::vector<SplitWish> wishes(static_cast<std::size_t>(ranks()));
+  RONDO_RETURN_IF_ERROR(
+      gatherBytes(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(wishes))));
+  return wishes;
+}
+
+Status Communicator::gatherBytes(std::span<const std::byte> own, std::span<std::byte> all) {
+  CollectiveCall call;
+  call.collective = Collective::kAllGather;
+  call.send = own.data();
+  call.recv = all.data();
+  call.count = own.size();
+  return run(call);
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::splitProcesses(SplitExchange& exchange,
+                                                                   const SplitPart& part,
+                                                                   int color,
+                                                                   const Config& config) {
+  const Result<SecretKey> key = partKey(*key_, splits_, color);
+  RONDO_RETURN_IF_ERROR(key.status());
+  return createRank(exchange, *key, part.rank, static_cast<int>(part.members.size()), config);
+}
+
+/// The first member makes what the threads share, and keeps it until all have taken it.
+Result<std::unique_ptr<Communicator>> Communicator::splitThreads(SplitExchange& exchange,
+                                                                 const SplitPart& part,
+                                                                 const Config& config) {
+  const auto ranks = static_cast<int>(part.members.size());
+  const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
+  GroupPointer group;
+  if (part.rank == 0) {
+    group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
+  }
+  const Result<std::vector<std::string>> pointers = exchange.allGather(packPointer(&group));
+  RONDO_RETURN_IF_ERROR(pointers.status());
+  if (part.rank != 0) group = *unpackPointer(pointers->front());
+  RONDO_RETURN_IF_ERROR(exchange.allGather({}));
+  return std::unique_ptr<Communicator>(
+      new Communicator(part.rank, std::move(group), std::nullopt, config, facts));
+}
+
+}  // namespace rondo
