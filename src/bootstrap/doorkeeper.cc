@@ -22,13 +22,10 @@ constexpr std::size_t kReadBytes = 512;
 
 /// A connection that has not proved itself yet.
 struct Doorkeeper::Guest {
-  Guest(AcceptedConnection connection,
-        const MessageAuthenticator& authenticator,
-        const SecretKey& key,
-        const Nonce& nonce)
+  Guest(AcceptedConnection connection, const Parts& parts, const Nonce& nonce)
       : socket(std::move(connection.socket)),
         name(connection.peer.text()),
-        handshake(authenticator, key, nonce) {}
+        handshake(parts.authenticator, parts.key, nonce) {}
 
   FileDescriptor socket;  ///< none: the guest has gone, or become a visitor
   std::string name;
@@ -36,16 +33,12 @@ struct Doorkeeper::Guest {
   Deadline deadline = Deadline::within(kHandshakeTimeout);
 };
 
-Doorkeeper::Doorkeeper(FileDescriptor listener,
-                       const SecretKey& key,
-                       const MessageAuthenticator& authenticator,
-                       std::string_view what)
-    : listener_(std::move(listener)), key_(key), authenticator_(authenticator), what_(what) {}
+Doorkeeper::Doorkeeper(Parts parts) : parts_(std::move(parts)) {}
 
 Doorkeeper::~Doorkeeper() = default;
 
 void Doorkeeper::addEvents(std::vector<pollfd>& events) const {
-  const int listening = acceptPause_.passed() ? listener_.get() : -1;
+  const int listening = acceptPause_.passed() ? parts_.listener.get() : -1;
   events.push_back({.fd = listening, .events = POLLIN, .revents = 0});
   for (const auto& guest : guests_)
     events.push_back({.fd = guest->socket.get(), .events = POLLIN, .revents = 0});
@@ -79,7 +72,7 @@ std::vector<Doorkeeper::Visitor> Doorkeeper::serve(std::span<const pollfd> event
 
 void Doorkeeper::takeConnections() {
   for (int taken = 0; taken < kMostAcceptedPerTurn; ++taken) {
-    Result<std::optional<AcceptedConnection>> accepted = acceptConnection(listener_.get());
+    Result<std::optional<AcceptedConnection>> accepted = acceptConnection(parts_.listener.get());
     if (!accepted.ok()) {
       pauseAccepting(accepted.status());
       return;
@@ -90,25 +83,38 @@ void Doorkeeper::takeConnections() {
 }
 
 void Doorkeeper::admit(AcceptedConnection connection) {
+  if (!mayCome(connection)) return;
   Nonce nonce{};
   if (const Status status = fillRandom(nonce); !status.ok()) {
-    RONDO_LOG(kWarn, kCommunicator, "{}: {}", what_, status.message());
+    RONDO_LOG(kWarn, kCommunicator, "{}: {}", parts_.what, status.message());
     return;
   }
-  // The oldest goes: a rank needs two round trips, so the longer one is here the less likely it is
-  // a rank.
-  if (guests_.size() >= kMostHalfOpen) {
-    lose(*guests_.front(), Status::peerLost("it has to make room for newer connections"));
-    guests_.erase(guests_.begin());
-  }
-  guests_.push_back(std::make_unique<Guest>(std::move(connection), authenticator_, key_, nonce));
+  if (guests_.size() >= kMostHalfOpen) evictOldest();
+  guests_.push_back(std::make_unique<Guest>(std::move(connection), parts_, nonce));
+}
+
+bool Doorkeeper::mayCome(const AcceptedConnection& connection) {
+  if (!parts_.privateOnly) return true;
+  const Result<SocketAddress> here = localAddress(connection.socket.get());
+  if (here.ok() && here->isPrivate() && connection.peer.isPrivate()) return true;
+  logStranger(connection.peer.text(),
+              Status::mismatch("without RONDO_SECRET only private networks are trusted"));
+  return false;
 }
 
 void Doorkeeper::pauseAccepting(const Status& why) {
   acceptPause_ = Deadline::within(kAcceptPause);
   if (strangerQuota_.ask(LogQuota::Clock::now())) {
-    RONDO_LOG(kWarn, kCommunicator, "{}: {}", what_, why.message());
+    RONDO_LOG(kWarn, kCommunicator, "{}: {}", parts_.what, why.message());
   }
+  evictOldest();
+}
+
+/// The oldest: a rank needs two round trips, so the longer one is here the less likely it is one.
+void Doorkeeper::evictOldest() {
+  if (guests_.empty()) return;
+  lose(*guests_.front(), Status::peerLost("it has to make room for newer connections"));
+  guests_.erase(guests_.begin());
 }
 
 Status Doorkeeper::receive(Guest& guest) {
@@ -133,11 +139,15 @@ void Doorkeeper::lose(Guest& guest, const Status& why) {
   std::array<std::byte, kReadBytes> unread;
   (void)recvSome(guest.socket.get(), unread, guest.name);
   guest.socket.reset();
+  logStranger(guest.name, why);
+}
+
+void Doorkeeper::logStranger(std::string_view name, const Status& why) {
   const std::optional<std::size_t> withheld = strangerQuota_.ask(LogQuota::Clock::now());
   if (!withheld) return;
   const std::string others =
       *withheld > 0 ? fmt::format(" (and {} others not shown)", *withheld) : std::string{};
-  RONDO_LOG(kWarn, kCommunicator, "{}: dropped a stranger at {}: {}{}", what_, guest.name,
+  RONDO_LOG(kWarn, kCommunicator, "{}: dropped a stranger at {}: {}{}", parts_.what, name,
             why.message(), others);
 }
 

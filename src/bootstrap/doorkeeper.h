@@ -31,11 +31,15 @@ class Doorkeeper {
     PeerIdentity identity;
   };
 
-  /// @param what whose door it is, for the log. Static text.
-  Doorkeeper(FileDescriptor listener,
-             const SecretKey& key,
-             const MessageAuthenticator& authenticator,
-             std::string_view what);
+  struct Parts {
+    FileDescriptor listener;
+    SecretKey key;
+    MessageAuthenticator authenticator;
+    std::string_view what;     ///< whose door it is, for the log; static text
+    bool privateOnly = false;  ///< turn away who does not come by a private network
+  };
+
+  explicit Doorkeeper(Parts parts);
   Doorkeeper(const Doorkeeper&) = delete;
   Doorkeeper& operator=(const Doorkeeper&) = delete;
   Doorkeeper(Doorkeeper&&) = delete;
@@ -58,14 +62,14 @@ class Doorkeeper {
 
   void takeConnections();
   void admit(AcceptedConnection connection);
+  bool mayCome(const AcceptedConnection& connection);
   void pauseAccepting(const Status& why);
+  void evictOldest();
   Status receive(Guest& guest);
   void lose(Guest& guest, const Status& why);
+  void logStranger(std::string_view name, const Status& why);
 
-  FileDescriptor listener_;
-  const SecretKey key_;
-  const MessageAuthenticator authenticator_;
-  std::string_view what_;
+  const Parts parts_;
   std::vector<std::unique_ptr<Guest>> guests_;  ///< oldest first
   Deadline acceptPause_ = Deadline::immediate();
   LogQuota strangerQuota_;

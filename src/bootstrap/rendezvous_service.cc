@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "src/bootstrap/random_bytes.h"
 #include "src/log.h"
 
 namespace rondo {
@@ -15,10 +14,6 @@ namespace {
 constexpr std::chrono::milliseconds kAnswerTimeout = std::chrono::seconds{30};
 /// The same once the owner wants to go.
 constexpr std::chrono::milliseconds kFarewellTimeout = std::chrono::seconds{2};
-/// How long new guests wait when there are no file descriptors for them.
-constexpr std::chrono::milliseconds kAcceptPause{50};
-/// Connections taken in one turn, so that a flood of them does not keep others waiting.
-constexpr int kMostAcceptedPerTurn = 64;
 /// What is read at once.
 constexpr std::size_t kReadBytes = 4096;
 
@@ -26,65 +21,68 @@ void logTrouble(const Status& what) {
   RONDO_LOG(kWarn, kCommunicator, "rendezvous: {}", what.message());
 }
 
-enum Event : std::size_t { kStopEvent, kListenerEvent, kFirstGuestEvent };
+enum Event : std::size_t { kStopEvent, kFirstGuestEvent };
 
 }  // namespace
 
-/// One connection, from the moment it is taken to the moment it is closed.
+/// A rank, or somebody else who knows the secret, from the moment the door is opened to it.
 struct RendezvousService::Guest {
   enum Stage {
-    kHandshaking,  ///< a stranger until proved otherwise
-    kJoining,      ///< knows the secret; its Join is to come, or after the first round its Farewell
-    kWaiting,      ///< entered in the roster; must be silent now
-    kAnswering,    ///< is being sent the answer of its round
-    kGone,         ///< to be removed
+    kJoining,    ///< its Join is to come, or after the first round its Farewell
+    kWaiting,    ///< entered in the roster; must be silent now
+    kAnswering,  ///< is being sent the answer of its round
+    kGone,       ///< to be removed
   };
 
-  Guest(AcceptedConnection connection, const Parts& parts, const Nonce& nonce)
-      : socket(std::move(connection.socket)),
-        name(connection.peer.text()),
-        handshake(parts.authenticator, parts.key, nonce) {}
+  explicit Guest(Doorkeeper::Visitor visitor)
+      : socket(std::move(visitor.socket)),
+        name(std::move(visitor.name)),
+        identity(visitor.identity) {}
 
   /// How many bytes may be read from it now; 1 where there should be none, to see its end.
-  std::size_t wanted() const {
-    if (stage == kHandshaking) return handshake.wanted();
-    return stage == kJoining ? frames.wanted() : 1;
-  }
-
-  bool isStranger() const { return stage == kHandshaking; }
+  std::size_t wanted() const { return stage == kJoining ? frames.wanted() : 1; }
 
   FileDescriptor socket;
   std::string name;  ///< its address
-  Stage stage = kHandshaking;
+  PeerIdentity identity;
+  Stage stage = kJoining;
   Deadline deadline = Deadline::within(kHandshakeTimeout);
-  ServerHandshake handshake;
   FrameReader frames{kMaxJoinBytes};
-  PeerIdentity identity;  ///< from kJoining on
-  Answer answer;          ///< in kAnswering
+  Answer answer;  ///< in kAnswering
   std::size_t answeredBytes = 0;
 };
 
-RendezvousService::RendezvousService(Parts parts) : parts_(std::move(parts)) {}
+RendezvousService::RendezvousService(Parts parts) : stopSignal_(parts.stopSignal) {
+  door_.emplace(Doorkeeper::Parts{.listener = std::move(parts.listener),
+                                  .key = parts.key,
+                                  .authenticator = parts.authenticator,
+                                  .what = "rendezvous",
+                                  .privateOnly = parts.privateOnly});
+}
 
 RendezvousService::~RendezvousService() = default;
 
 void RendezvousService::run() {
   while (!finished()) {
     waitForEvents();
+    const std::size_t known = guests_.size();
+    std::vector<Doorkeeper::Visitor> visitors;
+    if (door_) visitors = door_->serve(std::span(events_).subspan(kFirstGuestEvent + known));
     if (events_[kStopEvent].revents != 0) stop();
-    for (std::size_t at = 0; at + kFirstGuestEvent < events_.size(); ++at) {
+    for (std::size_t at = 0; at < known; ++at) {
       Guest& guest = *guests_[at];
       if (events_[at + kFirstGuestEvent].revents != 0) serve(guest);
       enforceDeadline(guest);
     }
-    if (events_[kListenerEvent].revents != 0) takeConnections();
+    for (Doorkeeper::Visitor& visitor : visitors)
+      welcome(std::move(visitor));
     std::erase_if(guests_, [](const auto& guest) { return guest->stage == Guest::kGone; });
   }
 }
 
 bool RendezvousService::finished() const {
   if (anyoneIs(Guest::kAnswering)) return false;
-  return stopping_ || (!parts_.listener.valid() && guests_.empty());
+  return stopping_ || (!door_ && guests_.empty());
 }
 
 bool RendezvousService::anyoneIs(int stage) const {
@@ -93,14 +91,13 @@ bool RendezvousService::anyoneIs(int stage) const {
 }
 
 void RendezvousService::waitForEvents() {
-  const bool accepting = parts_.listener.valid() && acceptPause_.passed();
   events_.clear();
-  events_.push_back({.fd = stopping_ ? -1 : parts_.stopSignal, .events = POLLIN, .revents = 0});
-  events_.push_back({.fd = accepting ? parts_.listener.get() : -1, .events = POLLIN, .revents = 0});
+  events_.push_back({.fd = stopping_ ? -1 : stopSignal_, .events = POLLIN, .revents = 0});
   for (const auto& guest : guests_) {
     const short wish = guest->stage == Guest::kAnswering ? POLLOUT : POLLIN;
     events_.push_back({.fd = guest->socket.get(), .events = wish, .revents = 0});
   }
+  if (door_) door_->addEvents(events_);
   if (::poll(events_.data(), events_.size(), nextDeadline().pollTimeout()) >= 0) return;
   // Interrupted, or short of memory for a moment: nothing has happened.
   for (pollfd& event : events_)
@@ -109,54 +106,19 @@ void RendezvousService::waitForEvents() {
 
 Deadline RendezvousService::nextDeadline() const {
   Deadline next;
-  if (!acceptPause_.passed()) next = acceptPause_;
+  if (door_) next = door_->nextDeadline();
   for (const auto& guest : guests_)
     next = earlier(next, guest->deadline);
   return next;
 }
 
-void RendezvousService::takeConnections() {
-  for (int taken = 0; parts_.listener.valid() && taken < kMostAcceptedPerTurn; ++taken) {
-    Result<std::optional<AcceptedConnection>> accepted = acceptConnection(parts_.listener.get());
-    if (!accepted.ok()) {
-      return pauseAccepting(accepted.status());
-    }
-    if (!accepted->has_value()) return;
-    admit(**std::move(accepted));
-  }
-}
-
-void RendezvousService::pauseAccepting(const Status& why) {
-  acceptPause_ = Deadline::within(kAcceptPause);
-  if (strangerQuota_.ask(LogQuota::Clock::now())) logTrouble(why);
-  evictOldestStranger();
-}
-
-bool RendezvousService::mayCome(const AcceptedConnection& connection) {
-  if (!parts_.privateOnly) return true;
-  const Result<SocketAddress> here = localAddress(connection.socket.get());
-  if (here.ok() && here->isPrivate() && connection.peer.isPrivate()) return true;
-  logStranger(connection.peer.text(),
-              Status::mismatch("without RONDO_SECRET only private networks are trusted"));
-  return false;
-}
-
-void RendezvousService::admit(AcceptedConnection connection) {
-  if (!mayCome(connection)) return;
-  Nonce nonce{};
-  if (const Status status = fillRandom(nonce); !status.ok()) return logTrouble(status);
-  const auto strangers = std::count_if(guests_.begin(), guests_.end(),
-                                       [](const auto& guest) { return guest->isStranger(); });
-  if (static_cast<std::size_t>(strangers) >= kMostHalfOpen) evictOldestStranger();
-  guests_.push_back(std::make_unique<Guest>(std::move(connection), parts_, nonce));
-}
-
-void RendezvousService::evictOldestStranger() {
-  // The oldest: a rank needs two round trips, so the longer one is here the less likely it is one.
-  const auto oldest = std::find_if(guests_.begin(), guests_.end(),
-                                   [](const auto& guest) { return guest->isStranger(); });
-  if (oldest == guests_.end()) return;
-  lose(**oldest, Status::peerLost("it has to make room for newer connections"));
+void RendezvousService::welcome(Doorkeeper::Visitor visitor) {
+  const PeerRole role = visitor.identity.role;
+  if (!door_ || role == PeerRole::kProbe) return;
+  guests_.push_back(std::make_unique<Guest>(std::move(visitor)));
+  if (role == PeerRole::kRendezvous) return;
+  lose(*guests_.back(),
+       Status::peerLost("it came for another service, {}", static_cast<int>(role)));
 }
 
 void RendezvousService::serve(Guest& guest) {
@@ -179,22 +141,8 @@ Status RendezvousService::receive(Guest& guest) {
 }
 
 Status RendezvousService::advance(Guest& guest, std::span<const std::byte> bytes) {
-  if (guest.stage == Guest::kHandshaking) return onHandshake(guest, bytes);
   if (guest.stage == Guest::kJoining) return onFrame(guest, bytes);
   return Status::peerLost("it spoke out of turn");
-}
-
-Status RendezvousService::onHandshake(Guest& guest, std::span<const std::byte> bytes) {
-  const Status status = guest.handshake.receive(bytes);
-  const std::vector<std::byte> output = guest.handshake.takeOutput();
-  // A new connection has room for so little; if not, this is no rank.
-  RONDO_RETURN_IF_ERROR(sendAll(guest.socket.get(), output, Deadline::immediate(), "it"));
-  RONDO_RETURN_IF_ERROR(status);
-  if (!guest.handshake.done()) return {};
-  guest.identity = guest.handshake.peer();
-  guest.stage = guest.identity.role == PeerRole::kProbe ? Guest::kGone : Guest::kJoining;
-  if (guest.stage == Guest::kGone || guest.identity.role == PeerRole::kRendezvous) return {};
-  return Status::peerLost("it came for another service, {}", static_cast<int>(guest.identity.role));
 }
 
 Status RendezvousService::onFrame(Guest& guest, std::span<const std::byte> bytes) {
@@ -272,28 +220,12 @@ void RendezvousService::enforceDeadline(Guest& guest) {
 void RendezvousService::lose(Guest& guest, const Status& why) {
   const Guest::Stage stage = std::exchange(guest.stage, Guest::kGone);
   const int rank = guest.identity.rank;
-  if (stage == Guest::kHandshaking) {
-    logStranger(guest.name, why);
-    // Closing with bytes unread would take a hello that says "other version" back.
-    std::array<std::byte, kReadBytes> unread;
-    (void)recvSome(guest.socket.get(), unread, guest.name);
-  } else {
-    logTrouble(Status(why).withContext(fmt::format("lost rank {} at {}", rank, guest.name)));
-  }
+  logTrouble(Status(why).withContext(fmt::format("lost rank {} at {}", rank, guest.name)));
   guest.socket.reset();
   const bool isMember = stage == Guest::kWaiting || roster_.round() > 0;
-  if (stage == Guest::kHandshaking || !isMember) return;
+  if (!isMember) return;
   roster_.depart(rank, guest.name, Departure::kLost);
   if (const Status status = roster_.hopeless(); !status.ok()) fail(status);
-}
-
-void RendezvousService::logStranger(std::string_view name, const Status& why) {
-  const std::optional<std::size_t> withheld = strangerQuota_.ask(LogQuota::Clock::now());
-  if (!withheld) return;
-  const std::string others =
-      *withheld > 0 ? fmt::format(" (and {} others not shown)", *withheld) : std::string{};
-  RONDO_LOG(kWarn, kCommunicator, "rendezvous: dropped a stranger at {}: {}{}", name, why.message(),
-            others);
 }
 
 void RendezvousService::succeed() {
@@ -305,7 +237,7 @@ void RendezvousService::succeed() {
 
 /// All have come; whoever else is here, or connects, is a stranger.
 void RendezvousService::closeDoor() {
-  parts_.listener.reset();
+  door_.reset();
   for (const auto& guest : guests_) {
     if (guest->stage >= Guest::kWaiting) continue;
     guest->stage = Guest::kGone;
@@ -331,7 +263,7 @@ void RendezvousService::answerAll(const Answer& answer) {
 
 void RendezvousService::stop() {
   stopping_ = true;
-  parts_.listener.reset();
+  door_.reset();
   if (anyoneIs(Guest::kWaiting)) {
     fail(
         Status::aborted("the process that made the unique id ended its rendezvous before all ranks "

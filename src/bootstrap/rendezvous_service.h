@@ -4,14 +4,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <poll.h>
 
+#include "src/bootstrap/doorkeeper.h"
 #include "src/bootstrap/frame.h"
 #include "src/bootstrap/handshake.h"
-#include "src/bootstrap/log_quota.h"
 #include "src/bootstrap/rendezvous_messages.h"
 #include "src/bootstrap/roster.h"
 #include "src/net/deadline.h"
@@ -22,10 +23,6 @@ namespace rondo {
 /// @threads run() by one; nothing else.
 class RendezvousService {
  public:
-  /// Connections that have not proved themselves; beyond it the oldest has to go. More take more
-  /// file descriptors; fewer let a burst of ranks push each other out, which costs them a retry.
-  static constexpr std::size_t kMostHalfOpen = 256;
-
   struct Parts {
     FileDescriptor listener;
     int stopSignal = -1;  ///< becomes readable when run() shall end; outlives this object
@@ -55,16 +52,11 @@ class RendezvousService {
 
   void waitForEvents();
   Deadline nextDeadline() const;
-  void takeConnections();
-  void pauseAccepting(const Status& why);
-  void admit(AcceptedConnection connection);
-  bool mayCome(const AcceptedConnection& connection);
-  void evictOldestStranger();
+  void welcome(Doorkeeper::Visitor visitor);
 
   void serve(Guest& guest);
   Status receive(Guest& guest);
   Status advance(Guest& guest, std::span<const std::byte> bytes);
-  Status onHandshake(Guest& guest, std::span<const std::byte> bytes);
   Status onFrame(Guest& guest, std::span<const std::byte> bytes);
   void enter(Guest& guest, JoinMessage join);
   void startAnswer(Guest& guest, const Answer& answer);
@@ -74,7 +66,6 @@ class RendezvousService {
 
   void enforceDeadline(Guest& guest);
   void lose(Guest& guest, const Status& why);
-  void logStranger(std::string_view name, const Status& why);
 
   void succeed();
   void fail(const Status& why);
@@ -82,12 +73,11 @@ class RendezvousService {
   void answerAll(const Answer& answer);
   void stop();
 
-  Parts parts_;
+  const int stopSignal_;
   Roster roster_;
-  std::vector<std::unique_ptr<Guest>> guests_;    ///< oldest first
-  std::vector<pollfd> events_;                    ///< of stopSignal, listener, guests_
-  Deadline acceptPause_ = Deadline::immediate();  ///< no new guests until then
-  LogQuota strangerQuota_;
+  std::vector<std::unique_ptr<Guest>> guests_;  ///< oldest first
+  std::vector<pollfd> events_;                  ///< of stopSignal, guests_, door_
+  std::optional<Doorkeeper> door_;              ///< until all have come
   Answer failure_;  ///< what all guests are told from now on; null: nothing is wrong
   bool stopping_ = false;
 };

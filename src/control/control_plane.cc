@@ -77,7 +77,10 @@ ControlPlane::ControlPlane(const ControlSettings& settings,
       key_(key),
       wake_(std::move(wake)),
       addresses_(std::move(addresses)),
-      door_(std::move(listener), key, authenticator, "ranks' connections") {}
+      door_({.listener = std::move(listener),
+             .key = key,
+             .authenticator = authenticator,
+             .what = "ranks' connections"}) {}
 
 ControlPlane::~ControlPlane() {
   if (!thread_.joinable()) return;
