@@ -116,7 +116,7 @@ Status meetAtSetting(Launch& launch, const MeetingSettings& settings) {
   return {};
 }
 
-Result<Launch> fromVariables(const MeetingSettings& settings, const Variables&) {
+Result<Launch> fromVariables(const MeetingSettings& settings) {
   Launch launch;
   launch.launcher = Launcher::kVariables;
   if (!settings.rank) return Status::invalidArgument("RONDO_RANKS is set, but RONDO_RANK is not");
@@ -253,17 +253,39 @@ bool slurmIsThere(const Variables& variables) {
 
 /// MPI's launchers come before Slurm, since mpirun in an allocation leaves the variables of the
 /// step that it runs in to its ranks.
-Result<Launch> findFirst(const MeetingSettings& settings, const Variables& variables) {
-  if (settings.rank || settings.ranks) return fromVariables(settings, variables);
-  if (torchrunIsThere(variables)) return fromTorchrun(settings, variables);
-  if (variables.has("OMPI_COMM_WORLD_RANK")) return fromOpenMpi(settings, variables);
-  if (mpichIsThere(variables)) return fromMpich(settings, variables);
-  if (slurmIsThere(variables)) return fromSlurm(settings, variables);
+std::optional<Launcher> firstThere(const MeetingSettings& settings, const Variables& variables) {
+  if (settings.rank || settings.ranks) return Launcher::kVariables;
+  if (torchrunIsThere(variables)) return Launcher::kTorchrun;
+  if (variables.has("OMPI_COMM_WORLD_RANK")) return Launcher::kOpenMpi;
+  if (mpichIsThere(variables)) return Launcher::kMpich;
+  if (slurmIsThere(variables)) return Launcher::kSlurm;
+  return std::nullopt;
+}
+
+Status nobodyThere() {
   return Status::invalidArgument(
       "no launcher has told this process its rank. Looked for, in this order: RONDO_RANK and "
       "RONDO_RANKS (by hand, or `rondo run`); RANK and WORLD_SIZE (torchrun); OMPI_COMM_WORLD_RANK "
       "(mpirun of Open MPI); PMI_RANK and PMI_SIZE (mpiexec of MPICH); SLURM_PROCID and "
       "SLURM_STEP_ID (srun). For a single process set RONDO_RANK=0 RONDO_RANKS=1");
+}
+
+Result<Launch> findFirst(const MeetingSettings& settings, const Variables& variables) {
+  const std::optional<Launcher> launcher = firstThere(settings, variables);
+  if (!launcher) return nobodyThere();
+  switch (*launcher) {
+    case Launcher::kVariables:
+      return fromVariables(settings);
+    case Launcher::kTorchrun:
+      return fromTorchrun(settings, variables);
+    case Launcher::kOpenMpi:
+      return fromOpenMpi(settings, variables);
+    case Launcher::kMpich:
+      return fromMpich(settings, variables);
+    case Launcher::kSlurm:
+      return fromSlurm(settings, variables);
+  }
+  return nobodyThere();
 }
 
 bool isNumber(std::string_view text, int& number) {
@@ -297,6 +319,10 @@ std::string_view launcherName(Launcher launcher) {
       return "Slurm";
   }
   return "unknown";
+}
+
+bool isLaunched(const MeetingSettings& settings, const Environment& environment) {
+  return firstThere(settings, Variables(environment)).has_value();
 }
 
 Result<Launch> findLaunch(const MeetingSettings& settings, const Environment& environment) {

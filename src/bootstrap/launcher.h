@@ -58,6 +58,9 @@ struct Launch {
   std::string evidence;
 };
 
+/// Whether any launcher has left its variables, right or wrong. Pure.
+bool isLaunched(const MeetingSettings& settings, const Environment& environment);
+
 /// Finds out who this rank is. Pure.
 /// @param settings    those of RONDO_ variables.
 /// @param environment all variables.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "rondo/rondo.h"
+#include "src/bootstrap/launcher.h"
 #include "src/cli/exit_code.h"
 #include "src/cli/explain/explain.h"
 #include "src/cli/explain/registry_list.h"
@@ -19,8 +21,10 @@
 #include "src/cli/explain/topology_text.h"
 #include "src/cli/perf/options.h"
 #include "src/cli/perf/perf.h"
+#include "src/cli/perf/process_rank.h"
 #include "src/cli/run/options.h"
 #include "src/cli/run/run.h"
+#include "src/config.h"
 #include "src/status.h"
 
 namespace rondo::cli {
@@ -52,13 +56,61 @@ Status refuseExtras(const CLI::App& command) {
                                  advice.empty() ? "" : ": ", advice);
 }
 
-int runPerfCommand(const CLI::App& command, const perf::PerfFlags& flags) {
-  if (const Status status = refuseExtras(command); !status.ok()) return fail(status);
-  const Result<perf::PerfOptions> options = perf::understand(flags);
-  if (!options.ok()) return fail(options.status());
-  const Result<perf::Verdict> verdict = perf::runPerf(*options);
-  if (!verdict.ok()) return fail(verdict.status());
+/// How many ranks a launcher has started, of which this process is one; 0: it was started alone.
+Result<int> countLaunched() {
+  const Environment environment = wholeEnvironment();
+  const Result<Config> config = loadConfig(nullptr, processEnvironment());
+  RONDO_RETURN_IF_ERROR(config.status());
+  if (!isLaunched(config->meeting, environment)) return 0;
+  const Result<Launch> launch = findLaunch(config->meeting, environment);
+  RONDO_RETURN_IF_ERROR(launch.status());
+  return launch->ranks;
+}
+
+/// Runs this command again, once per rank, without its flag --ranks.
+Result<int> runPerfAsProcesses(int ranks, std::span<char*> words) {
+  run::RunOptions options;
+  options.ranks = ranks;
+  options.prefix = false;
+  options.words = {"/proc/self/exe"};
+  constexpr std::string_view kFlag = "--ranks";
+  for (std::size_t at = 1; at < words.size(); ++at) {
+    const std::string_view word = words[at];
+    if (word == kFlag) {
+      ++at;  // its value
+    } else if (!word.starts_with(std::string(kFlag) + "=")) {
+      options.words.emplace_back(word);
+    }
+  }
+  return run::runRanks(options);
+}
+
+Result<int> measure(const perf::PerfOptions& options) {
+  std::optional<perf::ProcessRank> self;
+  if (options.processes) {
+    Result<perf::ProcessRank> joined = perf::ProcessRank::join();
+    RONDO_RETURN_IF_ERROR(joined.status());
+    self.emplace(*std::move(joined));
+  }
+  const Result<perf::Verdict> verdict = perf::runPerf(options, self ? &*self : nullptr);
+  // What is the same on all ranks is told by one.
+  const bool quiet = self && self->rank() != 0;
+  if (quiet && verdict.status().code() == StatusCode::kNotSupported) {
+    return toInt(exitCodeOf(StatusCode::kNotSupported));
+  }
+  RONDO_RETURN_IF_ERROR(verdict.status());
   return toInt(verdict->allRight ? ExitCode::kOk : ExitCode::kWrongResult);
+}
+
+int runPerfCommand(const CLI::App& command, const perf::PerfFlags& flags, std::span<char*> words) {
+  if (const Status status = refuseExtras(command); !status.ok()) return fail(status);
+  const Result<int> launched = countLaunched();
+  if (!launched.ok()) return fail(launched.status());
+  const Result<perf::PerfOptions> options = perf::understand(flags, *launched);
+  if (!options.ok()) return fail(options.status());
+  const Result<int> code =
+      flags.processes > 0 ? runPerfAsProcesses(flags.processes, words) : measure(*options);
+  return code.ok() ? *code : fail(code.status());
 }
 
 Result<std::string> explainTopology(const ExplainFlags& flags) {
@@ -139,11 +191,11 @@ int runCommandLine(int argc, char** argv) {
     const int code = app.exit(error);
     return code == 0 ? code : toInt(ExitCode::kUsage);
   }
-  if (perfCommand->parsed()) return runPerfCommand(*perfCommand, perfFlags);
+  const std::span words(argv, static_cast<std::size_t>(argc));
+  if (perfCommand->parsed()) return runPerfCommand(*perfCommand, perfFlags, words);
   if (runCommand->parsed()) {
     return runRunCommand(*runCommand, runFlags,
-                         std::span(argv, static_cast<std::size_t>(argc))
-                             .subspan(static_cast<std::size_t>(countOwnWords(argc, argv))));
+                         words.subspan(static_cast<std::size_t>(countOwnWords(argc, argv))));
   }
   return runExplainCommand(*explainCommand, explainFlags);
 }

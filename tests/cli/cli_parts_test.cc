@@ -84,7 +84,8 @@ TEST(Options, ContradictionsAreRefused) {
   EXPECT_TRUE(refused([](auto& flags) { flags.stepFactor = 2, flags.stepBytes = "1K"; }));
   EXPECT_TRUE(refused([](auto& flags) { flags.unalign = "2"; }));
   EXPECT_TRUE(refused([](auto& flags) { flags.algorithm = "one_shot"; }));
-  EXPECT_TRUE(refused([](auto& flags) { flags.ranks = 0; }));
+  EXPECT_TRUE(refused([](auto& flags) { flags.threads = -1; }));
+  EXPECT_TRUE(refused([](auto& flags) { flags.threads = flags.processes = 2; }));
 }
 
 TEST(Bandwidth, BusFactorsAreThoseOfNcclTests) {

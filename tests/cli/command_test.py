@@ -160,6 +160,33 @@ def explain_topology():
     run("explain", "--topology", "--ranks", "0", expect=2)
 
 
+def perf_processes():
+    """Ranks that are processes: by the command itself, and under whatever has started them."""
+    sweep = ["-b", "0", "-e", "100K", "-i", "50000", "-n", "2", "-w", "1"]
+    text = run("perf", *OPERATIONS, "--ranks", "3", *sweep, "-T", "100").stdout
+    assert "# ranks 3 (processes), transport auto" in text, text
+    rows = table_rows(text)
+    assert len(rows) == 5 * 3 + 1, text
+    assert all(row[8] == "0" and row[12] in ("0", "N/A") for row in rows), text
+    started = run("run", "-n", "2", "--no-prefix", "--", command, "perf", "all_gather", *sweep).stdout
+    assert "# ranks 2 (processes)" in started and len(table_rows(started)) == 3, started
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "out.jsonl")
+        run("perf", "broadcast", "--ranks=2", "-r", "all", *sweep, "--jsonl", path)
+        with open(path, encoding="ascii") as file:
+            lines = [json.loads(line) for line in file]
+        assert lines[0]["rank_kind"] == "processes" and lines[0]["ranks"] == 2
+        assert len(lines) == 2 + 2 * 3 * 2 and all(line.get("wrong", 0) == 0 for line in lines)
+    text = run("perf", "all_reduce", "--ranks", "2", "--algorithm", "all", "-d", "all", "-b", "64", "-e",
+               "64", "-n", "1", "-w", "0").stdout
+    assert "# not run: all_reduce of fp8_e4m3 sum: algorithm ring" in text, text
+    alone = {"RONDO_RANK": "0", "RONDO_RANKS": "1"}
+    assert "# ranks 1 (processes)" in run("perf", "barrier", "-n", "1", **alone).stdout
+    assert "# ranks 2 (threads" in run("perf", "barrier", "-t", "2", "-n", "1", **alone).stdout
+    for words, variables in ((["--ranks", "2", "--threads", "2"], {}), (["--ranks", "2"], alone)):
+        assert "--ranks" in run("perf", "barrier", *words, expect=2, **variables).stderr
+
+
 def run_output():
     """Lines stay whole and carry their rank; files have them without it; the secret is hidden."""
     script = ('i=0; while [ $i -lt 300 ]; do printf "begin $i "; echo end; i=$((i+1)); done; '
@@ -252,7 +279,7 @@ def run_signals():
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology, run_output, run_failure, run_signals)}
+        explain_topology, perf_processes, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]

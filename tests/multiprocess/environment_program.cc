@@ -2,8 +2,10 @@
 // does it all again. Prints its number, or the failure. launchers_test.py starts it in all kinds of
 // ways.
 #include <cstdio>
+#include <exception>
+#include <vector>
 
-#include "rondo/rondo.h"
+#include "rondo/rondo.hpp"
 
 namespace {
 
@@ -13,7 +15,7 @@ int failed(const char* what) {
 }
 
 /// Sums 1 + rank over all ranks.
-int sumOnce(int times) {
+int sumOnce() {
   rondoComm_t comm = nullptr;
   if (rondoCommInitFromEnvironment(&comm, nullptr) != rondoSuccess) return failed("init");
   int rank = -1;
@@ -31,13 +33,27 @@ int sumOnce(int times) {
   // Ends a process only when all have the sum, as the library has no other way to say so.
   if (rondoBarrier(comm, nullptr) != rondoSuccess) return failed("barrier");
   if (rondoCommDestroy(comm) != rondoSuccess) return failed("destroy");
-  if (times == 0) std::printf("rank %d of %d\n", rank, ranks);
+  std::printf("rank %d of %d\n", rank, ranks);
   return 0;
+}
+
+/// The same through the C++ interface.
+int sumAgain() {
+  const rondo::Communicator comm = rondo::Communicator::createFromEnvironment();
+  std::vector<int> sum = {1 + comm.rank()};
+  comm.allReduce(sum);
+  comm.barrier();
+  return sum[0] == comm.ranks() * (comm.ranks() + 1) / 2 ? 0 : 1;
 }
 
 }  // namespace
 
 int main() {
-  const int wrong = sumOnce(0);
-  return wrong != 0 ? wrong : sumOnce(1);
+  if (const int wrong = sumOnce(); wrong != 0) return wrong;
+  try {
+    return sumAgain();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "again: %s\n", error.what());
+    return 1;
+  }
 }

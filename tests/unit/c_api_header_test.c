@@ -26,6 +26,11 @@ static void testErrorStrings(void) {
   expect(strcmp(rondoGetErrorString((rondoResult_t)999), "unknown result") == 0, "others too");
 }
 
+static void testEnvironment(void) {
+  expect(rondoCommInitFromEnvironment(NULL, NULL) == rondoInvalidArgument, "NULL is refused");
+  expect(strstr(rondoGetLastError(NULL), "comm is NULL") != NULL, "the message says what");
+}
+
 static void testOneRank(void) {
   rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
   rondoComm_t comm = NULL;
@@ -53,6 +58,7 @@ static void testOneRank(void) {
 int main(void) {
   testVersion();
   testErrorStrings();
+  testEnvironment();
   testOneRank();
   return failures == 0 ? 0 : 1;
 }

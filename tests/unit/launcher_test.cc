@@ -161,6 +161,18 @@ TEST(Launcher, ByHand) {
     expectError({}, part);
 }
 
+TEST(Launcher, IsThereEvenIfItIsWrong) {
+  EXPECT_FALSE(isLaunched({}, {}));
+  EXPECT_FALSE(isLaunched({}, {{"RANK", "0"}}));
+  EXPECT_FALSE(isLaunched({.root = "a:1"}, {}));
+  EXPECT_TRUE(isLaunched({.ranks = 2}, {}));
+  EXPECT_TRUE(isLaunched({}, {{"RANK", "x"}, {"WORLD_SIZE", "2"}}));
+  for (const Environment& variables :
+       {kTorchrunVariables, kSlurmVariables, kOpenMpiVariables, kMpichVariables}) {
+    EXPECT_TRUE(isLaunched({}, variables));
+  }
+}
+
 TEST(Launcher, Roots) {
   const auto textOf = [](std::string_view text) {
     const Result<RootPlace> place = parseRootPlace(text, {7, 8});

@@ -23,11 +23,10 @@ struct Advice {
   std::string_view text;
 };
 
-/// Flags of nccl-tests that mean nothing for ranks that are threads on host memory.
+/// Flags of nccl-tests that mean nothing for ranks on host memory.
 constexpr Advice kAdvices[] = {
-    {"-g", "ranks are threads on host memory here; set their number with --threads"},
-    {"--ngpus", "ranks are threads on host memory here; set their number with --threads"},
-    {"--ranks", "ranks that are processes are not offered yet; use --threads"},
+    {"-g", "ranks are on host memory here; set their number with --threads or --ranks"},
+    {"--ngpus", "ranks are on host memory here; set their number with --threads or --ranks"},
     {"-m", "operations are not grouped; every one is complete when the call returns"},
     {"--agg_iters", "operations are not grouped; every one is complete when the call returns"},
     {"-p", "all ranks are initialised together"},
@@ -114,18 +113,39 @@ Status readElements(const PerfFlags& flags, PerfOptions& options) {
   return {};
 }
 
+/// What the ranks are and how many.
+Status readRanks(const PerfFlags& flags, int launched, PerfOptions& options) {
+  constexpr int kDefaultRanks = 2;
+  if (flags.threads > 0 && flags.processes > 0) {
+    return Status::invalidArgument(
+        "--threads and --ranks exclude each other; ranks are one or the other");
+  }
+  if (launched > 0 && flags.processes > 0) {
+    return Status::invalidArgument(
+        "--ranks: a launcher has started {} ranks already; leave the flag out, or use --threads",
+        launched);
+  }
+  options.processes = flags.processes > 0 || (launched > 0 && flags.threads == 0);
+  options.ranks = kDefaultRanks;
+  for (const int given : {flags.threads, flags.processes}) {
+    if (given > 0) options.ranks = given;
+  }
+  if (options.processes && launched > 0) options.ranks = launched;
+  return {};
+}
+
 Status readRoots(const PerfFlags& flags, PerfOptions& options) {
   if (flags.root == kAll) {
-    for (int rank = 0; rank < flags.ranks; ++rank)
+    for (int rank = 0; rank < options.ranks; ++rank)
       options.roots.push_back(rank);
     return {};
   }
   int root = -1;
   const char* const end = flags.root.data() + flags.root.size();
   const auto [stop, error] = std::from_chars(flags.root.data(), end, root);
-  if (error != std::errc{} || stop != end || root < 0 || root >= flags.ranks) {
+  if (error != std::errc{} || stop != end || root < 0 || root >= options.ranks) {
     return Status::invalidArgument("-r: \"{}\" is no rank of {}; use 0 to {}, or all", flags.root,
-                                   flags.ranks, flags.ranks - 1);
+                                   options.ranks, options.ranks - 1);
   }
   options.roots = {root};
   return {};
@@ -156,7 +176,8 @@ Status readBuffers(const PerfFlags& flags, PerfOptions& options) {
 
 Status checkNumbers(const PerfFlags& flags) {
   constexpr double kMost = 1e9;
-  RONDO_RETURN_IF_ERROR(requireRange("--threads", flags.ranks, 1, 1024));
+  RONDO_RETURN_IF_ERROR(requireRange("--threads", flags.threads, 0, 1024));
+  RONDO_RETURN_IF_ERROR(requireRange("--ranks", flags.processes, 0, 1024));
   RONDO_RETURN_IF_ERROR(requireRange("-n", flags.iterations, 1, kMost));
   RONDO_RETURN_IF_ERROR(requireRange("-w", flags.warmups, 0, kMost));
   RONDO_RETURN_IF_ERROR(requireRange("-c", flags.checks, 0, kMost));
@@ -198,7 +219,15 @@ void addOperationFlags(CLI::App& app, PerfFlags& flags) {
 
 void addMeasuringFlags(CLI::App& app, PerfFlags& flags) {
   const char* const group = "Measuring";
-  app.add_option("-t,--threads,--nthreads", flags.ranks, "Ranks, a thread each [2]")->group(group);
+  app.add_option("-t,--threads,--nthreads", flags.threads, "Ranks, a thread each [2]")
+      ->check(CLI::Range(1, 1024))
+      ->group(group);
+  app.add_option(
+         "--ranks", flags.processes,
+         "Ranks, a process of this host each; under a launcher (rondo run, mpirun, ...) ranks are "
+         "what it has started, without this flag")
+      ->check(CLI::Range(1, 1024))
+      ->group(group);
   app.add_option("-n,--iters", flags.iterations, "Timed operations [20]")->group(group);
   app.add_option("-w,--warmup_iters", flags.warmups, "Operations before that [5]")->group(group);
   app.add_option("-c,--check", flags.checks, "Checked operations, 0 for none [1]")->group(group);
@@ -254,16 +283,16 @@ std::vector<std::size_t> sweepSizes(std::size_t first,
   return sizes;
 }
 
-Result<PerfOptions> understand(const PerfFlags& flags) {
+Result<PerfOptions> understand(const PerfFlags& flags, int launched) {
   RONDO_RETURN_IF_ERROR(checkNumbers(flags));
   PerfOptions options;
+  RONDO_RETURN_IF_ERROR(readRanks(flags, launched, options));
   RONDO_RETURN_IF_ERROR(readOperations(flags, options));
   RONDO_RETURN_IF_ERROR(readSweep(flags, options));
   RONDO_RETURN_IF_ERROR(readElements(flags, options));
   RONDO_RETURN_IF_ERROR(readRoots(flags, options));
   RONDO_RETURN_IF_ERROR(readAlgorithm(flags, options));
   RONDO_RETURN_IF_ERROR(readBuffers(flags, options));
-  options.ranks = flags.ranks;
   options.iterations = flags.iterations;
   options.warmups = flags.warmups;
   options.checks = flags.checks;

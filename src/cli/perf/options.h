@@ -21,7 +21,8 @@ namespace rondo::perf {
 /// Words and numbers of the command line; the letters are those of nccl-tests.
 struct PerfFlags {
   std::vector<std::string> operations;
-  int ranks = 2;
+  int threads = 0;    ///< 0: not given
+  int processes = 0;  ///< 0: not given
   std::string minBytes;
   std::string maxBytes;
   std::string stepBytes;
@@ -61,6 +62,7 @@ struct AlgorithmWish {
 struct PerfOptions {
   std::vector<Collective> operations;
   int ranks = 2;
+  bool processes = false;          ///< what the ranks are; otherwise threads
   std::vector<std::size_t> sizes;  ///< bytes, as the table's first column
   int iterations = 20;
   int warmups = 5;
@@ -82,8 +84,11 @@ struct PerfOptions {
   std::string csvFile;
 };
 
+/// @param launched the number of ranks that a launcher has started, of which this process is one;
+/// 0:
+///   none has
 /// @errors InvalidArgument, naming the flag
-Result<PerfOptions> understand(const PerfFlags& flags);
+Result<PerfOptions> understand(const PerfFlags& flags, int launched = 0);
 
 /// The sizes from `first` to `last`, each `step` larger or `factor` times as large as the one
 /// before.

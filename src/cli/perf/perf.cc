@@ -25,11 +25,15 @@ std::string versionText(int code) {
   return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
 }
 
-RunFacts runFacts(const PerfOptions& options) {
+RunFacts runFacts(const PerfOptions& options, bool isProcess) {
   int library = 0;
   (void)rondoGetVersion(&library);
-  return {fmt::format("rondo perf {}", versionText(RONDO_VERSION)), versionText(library),
-          cli::processorModel(), options.ranks};
+  return {fmt::format("rondo perf {}", versionText(RONDO_VERSION)),
+          versionText(library),
+          cli::processorModel(),
+          options.ranks,
+          isProcess ? "processes" : "threads of one process",
+          transportName(isProcess)};
 }
 
 using Reports = std::vector<std::unique_ptr<Report>>;
@@ -162,14 +166,14 @@ Measurement summarised(const std::vector<RankReport>& ranks, bool checked) {
 
 class PerfRun {
  public:
-  PerfRun(const PerfOptions& options, Reports reports)
-      : options_(options), reports_(std::move(reports)) {
+  PerfRun(const PerfOptions& options, const ProcessRank* self, Reports reports)
+      : options_(options), self_(self), reports_(std::move(reports)) {
     totals_.checked = options.checks > 0;
   }
 
   Status run() {
     for (const auto& report : reports_)
-      report->begin(runFacts(options_), options_);
+      report->begin(runFacts(options_, self_ != nullptr), options_);
     Status status;
     for (int cycle = 0; status.ok() && (options_.cycles == 0 || cycle < options_.cycles); ++cycle) {
       status = runCycle(cycle);
@@ -192,7 +196,7 @@ class PerfRun {
   }
 
   Status runSection(int cycle, Collective collective, std::optional<AlgorithmId> algorithm) {
-    Result<RankTeam> team = RankTeam::create(options_, collective, algorithm);
+    Result<RankTeam> team = RankTeam::create(options_, collective, algorithm, self_);
     RONDO_RETURN_IF_ERROR(team.status());
     const std::vector<Case> cases = casesOf(options_, collective, algorithm);
     for (const auto& report : reports_) {
@@ -261,18 +265,20 @@ class PerfRun {
   }
 
   const PerfOptions& options_;
+  const ProcessRank* self_;
   Reports reports_;
   RunTotals totals_;
 };
 
 }  // namespace
 
-Result<Verdict> runPerf(const PerfOptions& options) {
+Result<Verdict> runPerf(const PerfOptions& options, const ProcessRank* self) {
   RONDO_RETURN_IF_ERROR(checkConfig(options));
   RONDO_RETURN_IF_ERROR(checkMemory(options));
-  Result<Reports> reports = openReports(options);
+  const bool reportsHere = self == nullptr || self->rank() == 0;
+  Result<Reports> reports = reportsHere ? openReports(options) : Reports{};
   RONDO_RETURN_IF_ERROR(reports.status());
-  PerfRun run(options, *std::move(reports));
+  PerfRun run(options, self, *std::move(reports));
   RONDO_RETURN_IF_ERROR(run.run());
   if (run.totals().rows == 0) {
     return Status::notSupported("nothing could be measured{}{}",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "src/cli/perf/options.h"
+#include "src/cli/perf/process_rank.h"
 #include "src/status.h"
 
 namespace rondo::perf {
@@ -13,6 +14,8 @@ struct Verdict {
 
 /// Runs everything and reports it as it goes.
 /// @errors InvalidArgument (options that this library or memory cannot do), and the library's own
-Result<Verdict> runPerf(const PerfOptions& options);
+/// @param self this process's rank, which must be among `options.ranks`; only rank 0 reports. Null:
+///   ranks are threads.
+Result<Verdict> runPerf(const PerfOptions& options, const ProcessRank* self);
 
 }  // namespace rondo::perf

@@ -10,6 +10,14 @@
 
 namespace rondo::perf {
 
+/// What a rank is to do.
+struct RankWork {
+  const PerfOptions& options;
+  const Case& what;
+  const PredictableData& data;
+  Placement placement;
+};
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -63,13 +71,6 @@ Status checkCalls(const CollectiveCaller& caller,
   }
   return {};
 }
-
-struct RankWork {
-  const PerfOptions& options;
-  const Case& what;
-  const PredictableData& data;
-  Placement placement;
-};
 
 Result<RankReport> runRank(const RankWork& work, rondoComm_t comm, int rank) {
   const PerfOptions& options = work.options;
@@ -138,14 +139,22 @@ Status checkConfig(const PerfOptions& options) {
 
 Result<RankTeam> RankTeam::create(const PerfOptions& options,
                                   Collective collective,
-                                  std::optional<AlgorithmId> algorithm) {
+                                  std::optional<AlgorithmId> algorithm,
+                                  const ProcessRank* self) {
   const std::string name =
       algorithm ? fmt::format("{}:{}", collectiveName(collective), algorithmInfo(*algorithm).name)
                 : std::string();
   const rondoConfig_t config = configFor(options, name);
+  RankTeam team;
+  team.self_ = self;
+  if (self != nullptr) {
+    const Result<rondoComm_t> comm = self->makeCommunicator(config);
+    RONDO_RETURN_IF_ERROR(comm.status());
+    team.comms_ = {*comm};
+    return team;
+  }
   std::vector<rondoComm_t> comms(static_cast<std::size_t>(options.ranks));
   RONDO_RETURN_IF_ERROR(statusOf(rondoCommInitAll(comms.data(), options.ranks, &config), nullptr));
-  RankTeam team;
   team.comms_ = std::move(comms);
   return team;
 }
@@ -160,20 +169,30 @@ Result<std::vector<RankReport>> RankTeam::run(const PerfOptions& options,
                                               const PredictableData& data,
                                               Placement placement) {
   const RankWork work{options, what, data, placement};
-  std::vector<Result<RankReport>> reports(comms_.size(), RankReport{});
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
-      threads.emplace_back([&, rank] {
-        reports[rank] = runRankOrAbort(work, comms_[rank], static_cast<int>(rank));
-      });
-    }
+  std::vector<Result<RankReport>> reports;
+  if (self_ != nullptr) {
+    auto gathered = self_->gather(runRankOrAbort(work, comms_.front(), self_->rank()));
+    RONDO_RETURN_IF_ERROR(gathered.status());
+    reports = *std::move(gathered);
+  } else {
+    reports = runThreads(work);
   }
   RONDO_RETURN_IF_ERROR(firstCause(reports));
   std::vector<RankReport> values;
   for (Result<RankReport>& report : reports)
     values.push_back(*std::move(report));
   return values;
+}
+
+std::vector<Result<RankReport>> RankTeam::runThreads(const RankWork& work) const {
+  std::vector<Result<RankReport>> reports(comms_.size(), RankReport{});
+  std::vector<std::jthread> threads;
+  for (std::size_t rank = 0; rank < comms_.size(); ++rank) {
+    threads.emplace_back(
+        [&, rank] { reports[rank] = runRankOrAbort(work, comms_[rank], static_cast<int>(rank)); });
+  }
+  threads.clear();  // joins them
+  return reports;
 }
 
 }  // namespace rondo::perf

@@ -1,4 +1,5 @@
-// The ranks of a measurement: communicators of threads, and a thread for each while a case runs.
+// The ranks of a measurement: communicators of threads, and a thread for each while a case runs; or
+// the one rank that is this process.
 #pragma once
 
 #include <functional>
@@ -9,16 +10,13 @@
 #include "src/cli/perf/case.h"
 #include "src/cli/perf/options.h"
 #include "src/cli/perf/predictable.h"
+#include "src/cli/perf/process_rank.h"
+#include "src/cli/perf/rank_report.h"
 #include "src/status.h"
 
 namespace rondo::perf {
 
-/// What one rank found out about one case and placement.
-struct RankReport {
-  double secondsPerCall = 0;
-  std::size_t wrong = 0;
-  std::string problem;  ///< of the check; empty: none
-};
+struct RankWork;
 
 /// Whether communicators can be configured as the options and the environment say.
 /// @errors InvalidArgument, naming the field or variable
@@ -28,10 +26,12 @@ Status checkConfig(const PerfOptions& options);
 class RankTeam {
  public:
   /// @param algorithm for `collective`; empty: the planner's choice
-  /// @errors those of rondoCommInitAll
+  /// @param self      must outlive the team; null: ranks are threads
+  /// @errors those of rondoCommInitAll, or of ProcessRank::makeCommunicator()
   static Result<RankTeam> create(const PerfOptions& options,
                                  Collective collective,
-                                 std::optional<AlgorithmId> algorithm);
+                                 std::optional<AlgorithmId> algorithm,
+                                 const ProcessRank* self);
 
   RankTeam(RankTeam&&) noexcept = default;
   RankTeam& operator=(RankTeam&&) = delete;
@@ -48,7 +48,10 @@ class RankTeam {
  private:
   RankTeam() = default;
 
-  std::vector<rondoComm_t> comms_;
+  std::vector<Result<RankReport>> runThreads(const RankWork& work) const;
+
+  std::vector<rondoComm_t> comms_;  ///< of the ranks that this process has
+  const ProcessRank* self_ = nullptr;
 };
 
 }  // namespace rondo::perf

@@ -1,6 +1,7 @@
 #include "src/cli/perf/record.h"
 
 #include "src/cli/perf/bandwidth.h"
+#include "src/cli/perf/report.h"
 
 namespace rondo::perf {
 
@@ -18,7 +19,7 @@ std::vector<std::pair<std::string, nlohmann::json>> recordOf(const Row& row,
       {"operation", collectiveName(what.collective)},
       {"algorithm", algorithmText(what)},
       {"ranks", options.ranks},
-      {"transport", "inproc"},
+      {"transport", transportName(options.processes)},
       {"size_bytes", what.bytes},
       {"count", what.count},
       {"type", dataTypeName(what.type)},

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/cli/perf/case.h"
@@ -18,7 +19,15 @@ struct RunFacts {
   std::string library;  ///< version of the library
   std::string machine;
   int ranks = 0;
+  std::string_view rankKind;  ///< "processes", ...
+  std::string_view transport;
 };
+
+/// What the reports call the transport. Between processes the library chooses one for each pair of
+/// ranks and has no call that tells which; its log at level info does.
+constexpr std::string_view transportName(bool betweenProcesses) {
+  return betweenProcesses ? "auto" : "inproc";
+}
 
 /// How a run ended.
 struct RunTotals {

@@ -32,7 +32,7 @@ class Table final : public Report {
   void begin(const RunFacts& facts, const PerfOptions& options) override {
     options_ = options;
     fmt::print("# {}, library {}\n", facts.program, facts.library);
-    fmt::print("# ranks {} (threads of one process), transport inproc, {}\n", facts.ranks,
+    fmt::print("# ranks {} ({}), transport {}, {}\n", facts.ranks, facts.rankKind, facts.transport,
                facts.machine);
     fmt::print("# sizes {} to {} bytes, warm-up calls {}, timed calls {}, checked calls {}\n",
                options.sizes.front(), options.sizes.back(), options.warmups, options.iterations,
