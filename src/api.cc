@@ -195,6 +195,7 @@ Result<std::unique_ptr<Communicator>> createFromEnvironment(Config config) {
   if (!deadline.never()) {
     config.initTimeout = std::max(deadline.remaining(), decltype(config.initTimeout){1});
   }
+  config.meeting.privateOnly = meeting->privateOnly;
   auto communicator = Communicator::createRank(meeting->id, launch.rank, launch.ranks, config);
   // Others may still be reading what the root owes them.
   if (communicator.ok() && meeting->rendezvous) keepRendezvous(std::move(meeting->rendezvous));

@@ -48,6 +48,7 @@ struct MeetingSettings {
   std::string root{};        ///< "host:port", "host:first-last" or "host"; see launcher.h
   std::string secret{};      ///< never logged, never in an error
   std::string secretFile{};  ///< path
+  bool privateOnly = false;  ///< no setting: follows from having no secret
 };
 
 /// All settings of one communicator. Milliseconds of zero mean "never".

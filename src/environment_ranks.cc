@@ -62,7 +62,8 @@ Result<EnvironmentMeeting> becomeRoot(const Config& config,
       settings.listenAt ? content->addresses
                         : std::vector{SocketAddress::loopback(AddressFamily::kIpv4, port),
                                       SocketAddress::loopback(AddressFamily::kIpv6, port)};
-  return EnvironmentMeeting{launch, makeUniqueId(here, key.key), *std::move(rendezvous)};
+  return EnvironmentMeeting{launch, makeUniqueId(here, key.key), *std::move(rendezvous),
+                            !key.secret};
 }
 
 /// Addresses that may be dialled: without a secret, private ones only.
@@ -102,7 +103,7 @@ Result<EnvironmentMeeting> findRoot(const Launch& launch, const JobKey& key, Dea
     RONDO_RETURN_IF_ERROR(root.status());
     places = {*root};
   }
-  return EnvironmentMeeting{launch, makeUniqueId(places, key.key), nullptr};
+  return EnvironmentMeeting{launch, makeUniqueId(places, key.key), nullptr, !key.secret};
 }
 
 Result<EnvironmentMeeting> meetAtRoot(const Config& config,
@@ -181,7 +182,7 @@ Result<EnvironmentMeeting> meetThrough(LauncherStore& store,
   RONDO_RETURN_IF_ERROR(text.status());
   const Result<UniqueId> id = idFrom(*text);
   RONDO_RETURN_IF_ERROR(id.status());
-  return EnvironmentMeeting{launch, *id, *std::move(rendezvous)};
+  return EnvironmentMeeting{launch, *id, *std::move(rendezvous), false};
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ Result<EnvironmentMeeting> meetByEnvironment(const Config& config,
     case MeetingPlace::kNowhere:
       break;
   }
-  return EnvironmentMeeting{*launch, {}, nullptr};
+  return EnvironmentMeeting{*launch, {}, nullptr, false};
 }
 
 }  // namespace rondo

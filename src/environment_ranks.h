@@ -18,6 +18,8 @@ struct EnvironmentMeeting {
   UniqueId id;  ///< of no meaning where there is one rank
   /// Rank 0's, where there are more; its end ends the meeting. Null elsewhere.
   std::unique_ptr<Rendezvous> rendezvous;
+  /// The id's secret is one that others could work out: trust private networks only.
+  bool privateOnly = false;
 };
 
 /// Finds the launcher, and the root; makes rank 0 the root. The root need not be up yet.

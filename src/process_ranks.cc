@@ -43,6 +43,7 @@ ControlSettings controlSettings(int rank, int ranks, const MeetingSettings& meet
   settings.rank = rank;
   settings.ranks = ranks;
   settings.addresses.interfaces = meeting.interfaces;
+  settings.privateOnly = meeting.privateOnly;
   const Result<SocketAddress> withPort = SocketAddress::parse(meeting.advertise);
   settings.addresses.advertised = withPort.ok() ? withPort->hostText() : meeting.advertise;
   if (meeting.portFirst < meeting.portLast) {

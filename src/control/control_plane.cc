@@ -80,7 +80,8 @@ ControlPlane::ControlPlane(const ControlSettings& settings,
       door_({.listener = std::move(listener),
              .key = key,
              .authenticator = authenticator,
-             .what = "ranks' connections"}) {}
+             .what = "ranks' connections",
+             .privateOnly = settings.privateOnly}) {}
 
 ControlPlane::~ControlPlane() {
   if (!thread_.joinable()) return;

@@ -54,6 +54,7 @@ struct ControlSettings {
   int ranks = 1;
   AddressRule addresses;
   PortRange ports;
+  bool privateOnly = false;  ///< turn away who does not come by a private network
 };
 
 /// @threads any, unless a member says otherwise.
