@@ -179,14 +179,33 @@ void ProcessGroup::learnFailure(const Status& failure) {
 
 void ProcessGroup::leave(int /*rank*/) {
   if (std::exchange(left_, true)) return;
-  const Deadline deadline = Deadline::within(parts_.leaveTimeout);
-  while (!takenByAll() && !host::flagRaised(failedFlag()) && !deadline.passed()) {
-    if (!progress()) sleep(kSendNap);
-  }
+  awaitTaken();
   for (const auto& transport : parts_.transports)
     transport->close();
   parts_.board->record(parts_.rank).leave();
   parts_.control.reset();  // says goodbye
+}
+
+void ProcessGroup::awaitTaken() {
+  const Deadline deadline = Deadline::within(parts_.leaveTimeout);
+  Deadline warning = Deadline::within(parts_.warningAfter);
+  while (!takenByAll() && !host::flagRaised(failedFlag()) && !deadline.passed()) {
+    if (!progress()) sleep(kSendNap);
+    if (!warning.passed()) continue;
+    warning = Deadline{};
+    RONDO_LOG(kWarn, kCommunicator, (LogContext{parts_.rank, parts_.communicator}),
+              "leaving waits {} ms for ranks {}, which have not taken all that this rank sent them",
+              parts_.warningAfter.count(), listRanks(ranksThatHaveNotTaken()));
+  }
+}
+
+std::vector<int> ProcessGroup::ranksThatHaveNotTaken() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < parts_.ranks; ++rank) {
+    const Traffic known = traffic(rank);
+    if (known.credited < known.posted) ranks.push_back(rank);
+  }
+  return ranks;
 }
 
 bool ProcessGroup::takenByAll() const {

@@ -33,6 +33,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
     std::vector<std::vector<std::size_t>> routes;
     std::chrono::milliseconds connectTimeout{0};
     std::chrono::milliseconds leaveTimeout{0};  ///< for peers to take what was sent; 0: for ever
+    std::chrono::milliseconds warningAfter{0};  ///< until that is said in the log; 0: never
   };
 
   explicit ProcessGroup(Parts parts);
@@ -95,6 +96,8 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   Traffic traffic(int peer) const;
   bool drained(int peer) const;
   bool takenByAll() const;
+  void awaitTaken();
+  std::vector<int> ranksThatHaveNotTaken() const;
 
   Parts parts_;
   mutable std::mutex mutex_;        // guards all of remote_ but the records

@@ -134,6 +134,7 @@ class Joining {
     parts.routes = std::move(routes);
     parts.connectTimeout = config_.connectTimeout;
     parts.leaveTimeout = config_.operationTimeout;
+    parts.warningAfter = config_.warningAfter;
     JoinedRanks joined{std::make_shared<ProcessGroup>(std::move(parts)), facts_};
     if (!alone) RONDO_RETURN_IF_ERROR(joined.group->joinControl(deadline_));
     return joined;

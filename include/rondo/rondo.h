@@ -227,8 +227,8 @@ typedef struct rondoUniqueId {
 /// @errors   InvalidArgument, NotSupported (libsodium is not installed), SystemError (no port).
 RONDO_EXPORT rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id);
 
-/// Makes the communicator of one rank, whose peers are other processes (or threads) of this host
-/// that call with the same id. Collective: returns once all have called.
+/// Makes the communicator of one rank, whose peers are other processes (or threads), on this host
+/// or others, that call with the same id. Collective: returns once all have called.
 /// @param comm   receives the handle. Written only on success.
 /// @param ranks  1 or more; the same on all ranks.
 /// @param id     from rondoGetUniqueId; good for one communicator.
@@ -236,9 +236,8 @@ RONDO_EXPORT rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id);
 /// @param config NULL: everything from the environment and the defaults.
 /// @threads  any.
 /// @errors   InvalidArgument, Timeout (names the missing ranks), Mismatch (settings, ranks or
-/// versions
-///   differ), NotSupported (ranks on several hosts; libsodium is not installed), PeerLost,
-///   OutOfMemory, SystemError.
+///   versions differ), NotSupported (two ranks cannot reach each other, with the reason for each
+///   transport; libsodium is not installed), PeerLost, OutOfMemory, SystemError.
 RONDO_EXPORT rondoResult_t rondoCommInitRank(
     rondoComm_t* comm, int ranks, rondoUniqueId_t id, int rank, const rondoConfig_t* config);
 

@@ -205,6 +205,18 @@ class Communicator {
     return ranks;
   }
 
+  /// The communicator of the ranks that pass the same colour, ordered by key and then by rank;
+  /// empty for RONDO_NO_COLOR. All ranks call it; see rondoCommSplit.
+  Communicator split(int color, int key = 0) const {
+    rondoComm_t part = nullptr;
+    check(rondoCommSplit(handle_, color, key, &part, nullptr));
+    return Communicator(part);
+  }
+
+  /// Gives this rank's part up once the others have taken what it sent; only the destructor may
+  /// follow.
+  void finalize() const { check(rondoCommFinalize(handle_)); }
+
   /// Stops all ranks' operations, for good.
   void abort() const { check(rondoCommAbort(handle_)); }
 

@@ -120,6 +120,19 @@ rondoResult_t resultOf(const std::function<void()>& body, const std::string& par
   return rondoSuccess;
 }
 
+TEST(CppApi, SplitsAndFinalizes) {
+  onAllRanks([](const Communicator& whole) {
+    const Communicator part = whole.split(whole.rank() == 1 ? RONDO_NO_COLOR : 0, -whole.rank());
+    EXPECT_EQ(part.handle() == nullptr, whole.rank() == 1);
+    if (whole.rank() == 1) return;
+    EXPECT_EQ(part.ranks(), 2);
+    EXPECT_EQ(part.rank(), whole.rank() == 2 ? 0 : 1);
+    part.barrier();
+    part.finalize();
+    EXPECT_THROW(part.barrier(), rondo::Error);
+  });
+}
+
 TEST(CppApi, FailuresAreExceptions) {
   std::vector<Communicator> communicators = Communicator::createAll(1);
   std::vector<float> three(3);
