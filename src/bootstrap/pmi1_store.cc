@@ -64,6 +64,8 @@ class Farewell {
 
   Farewell(const Farewell&) = delete;
   Farewell& operator=(const Farewell&) = delete;
+  Farewell(Farewell&&) = delete;
+  Farewell& operator=(Farewell&&) = delete;
 
   /// Says farewell on `descriptor` at exit.
   void owe(int descriptor) {

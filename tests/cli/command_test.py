@@ -241,9 +241,13 @@ def run_failure():
         assert time.monotonic() - begin < 4
         assert done.stderr.splitlines()[-1].startswith("rondo run: " + text), done.stderr
         await_gone(mark)
-    begin = time.monotonic()
-    run("run", "-n", "2", "--grace", "0.5", "--", "sh", "-c",
-        f'[ $RONDO_RANK = 1 ] && exit 3; trap "" TERM; while :; do sleep 0.1; done; : {mark}', expect=3)
+    with tempfile.TemporaryDirectory() as folder:
+        # Rank 1 fails only once rank 0 ignores SIGTERM.
+        ready = f"{folder}/ready"
+        begin = time.monotonic()
+        run("run", "-n", "2", "--grace", "0.5", "--", "sh", "-c",
+            f'if [ $RONDO_RANK = 1 ]; then while [ ! -e {ready} ]; do sleep 0.01; done; exit 3; fi; '
+            f'trap "" TERM; : > {ready}; while :; do sleep 0.1; done; : {mark}', expect=3)
     assert 0.4 < time.monotonic() - begin < 4
     await_gone(mark)
     done = run("run", "-n", "2", "--", "no-such-program", expect=2)

@@ -51,7 +51,7 @@ void become(const RankProgram& program, pid_t parent, int output, int errors) {
   if (::getppid() != parent) ::_exit(EXIT_FAILURE);  // it has ended before the call above
   sigset_t none;
   ::sigemptyset(&none);
-  (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+  (void)::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   if (!program.hasInput) closeInput();
   (void)::dup2(output, STDOUT_FILENO);
   (void)::dup2(errors, STDERR_FILENO);

@@ -54,14 +54,16 @@ class Signals {
     ::sigemptyset(&wanted);
     for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP})
       ::sigaddset(&wanted, signal);
-    (void)::sigprocmask(SIG_BLOCK, &wanted, &before_);
+    (void)::pthread_sigmask(SIG_BLOCK, &wanted, &before_);
     source_ = FileDescriptor(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
   }
 
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
+  Signals(Signals&&) = delete;
+  Signals& operator=(Signals&&) = delete;
 
-  ~Signals() { (void)::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  ~Signals() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
   int source() const { return source_.get(); }
 
@@ -94,6 +96,8 @@ class RankGroupRun {
 
   RankGroupRun(const RankGroupRun&) = delete;
   RankGroupRun& operator=(const RankGroupRun&) = delete;
+  RankGroupRun(RankGroupRun&&) = delete;
+  RankGroupRun& operator=(RankGroupRun&&) = delete;
 
   /// Nothing is left behind, whatever went wrong.
   ~RankGroupRun() {
