@@ -20,6 +20,9 @@ constexpr std::chrono::microseconds kBlindNap{50};
 /// Sleeps while something waits for room in a socket.
 constexpr std::chrono::microseconds kSendNap{500};
 
+/// One try to reach a rank, between looks whether the communicator has failed.
+constexpr std::chrono::milliseconds kLinkTry{1000};
+
 /// Between looks for an answer: a round trip in a data centre takes 20 to 100 us.
 constexpr std::chrono::microseconds kAnswerPoll{200};
 
@@ -30,7 +33,9 @@ double mebibytes(std::size_t bytes) {
 }  // namespace
 
 ProcessGroup::ProcessGroup(Parts parts)
-    : parts_(std::move(parts)), remote_(static_cast<std::size_t>(parts_.ranks)) {}
+    : parts_(std::move(parts)),
+      remote_(static_cast<std::size_t>(parts_.ranks)),
+      wired_(static_cast<std::size_t>(parts_.ranks)) {}
 
 ProcessGroup::~ProcessGroup() {
   leave(parts_.rank);
@@ -52,11 +57,23 @@ Result<ConnectionMemory> ProcessGroup::connection(int from, int to, int channel)
     Result<ConnectionMemory> memory = connectBy(transport, from, to, channel);
     if (memory.ok() || memory.status().code() != StatusCode::kOutOfMemory) return memory;
     why = std::move(memory).status();
-    RONDO_LOG(kWarn, kTransport, (LogContext{parts_.rank, parts_.communicator}),
-              "{} cannot connect ranks {} and {} and is passed over: {}", transport.name(), from,
-              to, why.message());
+    notePassedOver(transport, from, to, why);
   }
   return why;
+}
+
+void ProcessGroup::notePassedOver(const Transport& transport,
+                                  int from,
+                                  int to,
+                                  const Status& why) const {
+  const LogContext context{parts_.rank, parts_.communicator};
+  constexpr const char* kText = "{} cannot connect ranks {} and {} and is passed over: {}";
+  // Once for all ranks that share the memory: they would all say the same, over and over.
+  if (parts_.board->claimNotice()) {
+    RONDO_LOG(kWarn, kTransport, context, kText, transport.name(), from, to, why.message());
+  } else {
+    RONDO_LOG(kDebug, kTransport, context, kText, transport.name(), from, to, why.message());
+  }
 }
 
 Result<ConnectionMemory> ProcessGroup::connectBy(Transport& transport,
@@ -65,8 +82,9 @@ Result<ConnectionMemory> ProcessGroup::connectBy(Transport& transport,
                                                  int channel) {
   if (!transport.sharesMemory() && parts_.control != nullptr) {
     const int peer = from == parts_.rank ? to : from;
+    wired_[static_cast<std::size_t>(peer)] = true;
     RONDO_RETURN_IF_ERROR(parts_.control->start(*this));
-    const Status linked = parts_.control->link(peer, Deadline::within(parts_.connectTimeout));
+    const Status linked = linkTo(peer);
     if (linked.code() == StatusCode::kPeerLost) {
       learnLoss(peer, std::string(linked.message()));
     } else if (!linked.ok()) {
@@ -74,6 +92,17 @@ Result<ConnectionMemory> ProcessGroup::connectBy(Transport& transport,
     }
   }
   return transport.connect(from, to, channel);
+}
+
+/// A peer on the board may not have come to serving its links yet; meanwhile the communicator may
+/// fail, which the board tells and links do not.
+Status ProcessGroup::linkTo(int peer) {
+  const Deadline deadline = Deadline::within(parts_.connectTimeout);
+  for (;;) {
+    const Status linked = parts_.control->link(peer, earlier(deadline, Deadline::within(kLinkTry)));
+    if (linked.code() != StatusCode::kTimeout || deadline.passed()) return linked;
+    if (host::flagRaised(failedFlag())) return failure();
+  }
 }
 
 // ---- what is known of the others
@@ -85,7 +114,7 @@ CallRecord& ProcessGroup::record(int rank) {
 }
 
 void ProcessGroup::refresh(int rank) {
-  if (!onBoard(rank)) parts_.control->ask(rank);
+  if (overWires(rank)) parts_.control->ask(rank);
 }
 
 void ProcessGroup::awaitRefreshed(int rank, std::chrono::milliseconds atMost) {
@@ -99,7 +128,7 @@ void ProcessGroup::awaitRefreshed(int rank, std::chrono::milliseconds atMost) {
   const auto hopeless = [&] {
     return deadline.passed() || host::flagRaised(failedFlag()) || !whyLost(rank).empty();
   };
-  while (!onBoard(rank) && heard() == before && !hopeless()) {
+  while (overWires(rank) && heard() == before && !hopeless()) {
     refresh(rank);
     std::this_thread::sleep_for(kAnswerPoll);
   }
@@ -107,15 +136,17 @@ void ProcessGroup::awaitRefreshed(int rank, std::chrono::milliseconds atMost) {
 
 bool ProcessGroup::mayBeOnItsWay(int rank) {
   const Traffic known = traffic(rank);
-  if (onBoard(rank)) return false;
+  if (!overWires(rank)) return false;
   const std::scoped_lock lock(mutex_);
   const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
+  // The board knows at once that a call is finished; what was posted for it is told later.
+  if (remote.record.finished() < record(rank).finished()) return true;
   return known.arrived < remote.posted || known.credited < remote.released;
 }
 
 std::string ProcessGroup::whyLost(int rank) {
-  if (onBoard(rank)) return parts_.board->whyLost(rank);
   if (!drained(rank)) return {};
+  if (onBoard(rank)) return parts_.board->whyLost(rank);
   const std::scoped_lock lock(mutex_);
   const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
   if (!remote.whyLost.empty() || remote.record.hasLeft()) return remote.whyLost;

@@ -64,7 +64,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   std::string describe() const override;
 
  private:
-  /// What is known of a rank that is not on the board.
+  /// What is known of a rank that is not reached by the board alone.
   struct RemoteRank {
     CallRecord record;
     std::uint64_t heard = 0;     ///< times that it has told
@@ -91,7 +91,14 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
 
   bool onBoard(int rank) const { return parts_.onBoard[static_cast<std::size_t>(rank)]; }
 
+  /// Whether what crosses between this rank and `rank` is not all memory that they share.
+  bool overWires(int rank) const {
+    return !onBoard(rank) || wired_[static_cast<std::size_t>(rank)];
+  }
+
   void collectEvents();
+  void notePassedOver(const Transport& transport, int from, int to, const Status& why) const;
+  Status linkTo(int peer);
   Result<ConnectionMemory> connectBy(Transport& transport, int from, int to, int channel);
   Traffic traffic(int peer) const;
   bool drained(int peer) const;
@@ -101,7 +108,8 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
 
   Parts parts_;
   mutable std::mutex mutex_;        // guards all of remote_ but the records
-  std::vector<RemoteRank> remote_;  // by rank; unused for those on the board
+  std::vector<RemoteRank> remote_;  // by rank; unused for those reached by the board alone
+  std::vector<bool> wired_;         // by rank: some connection with it does not share memory
   std::vector<pollfd> events_;      // what sleep() waits for
   bool left_ = false;
 };

@@ -127,6 +127,7 @@ class Joining {
     parts.communicator = config_.name;
     parts.onBoard = ranksOnBoard(routes);
     const bool shared = std::ranges::count(parts.onBoard, true) > 1;
+    if (!shared && shm_ != nullptr) shm_->close();  // memory that leads to nobody
     parts.board = shared ? shm_->board() : std::make_shared<PrivateBoard>();
     const bool alone = std::ranges::all_of(parts.onBoard, [](bool onBoard) { return onBoard; });
     parts.control = std::move(control_);

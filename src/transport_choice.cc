@@ -62,10 +62,16 @@ std::vector<std::string> reachableOffers(const TransportList& transports,
   return reachable;
 }
 
-/// Says once that a transport which should work does not, and what is done without it.
-void warnOfObstacle(int rank, int peer, std::string_view transport, const std::string& why) {
-  RONDO_LOG(kWarn, kTransport, LogContext{.rank = rank},
-            "{} does not lead to rank {} and others and is passed over: {}", transport, peer, why);
+/// Says that a transport which should work does not, and what is done without it.
+/// @param peer the lowest of the ranks that it should lead to: the lowest of all warns for all.
+void noteObstacle(int rank, int peer, std::string_view transport, const std::string& why) {
+  const LogContext context{.rank = rank};
+  constexpr const char* kText = "{} does not lead to rank {} and others and is passed over: {}";
+  if (rank < peer) {
+    RONDO_LOG(kWarn, kTransport, context, kText, transport, peer, why);
+  } else {
+    RONDO_LOG(kInfo, kTransport, context, kText, transport, peer, why);
+  }
 }
 
 }  // namespace
@@ -107,7 +113,7 @@ Result<std::vector<std::vector<std::size_t>>> chooseRoutes(const TransportList& 
                                                            const std::vector<Outcomes>& outcomes) {
   const Reachability reachability(transports, rank, offers, outcomes);
   std::vector<std::vector<std::size_t>> routes(offers.size());
-  std::vector<bool> warned(transports.size());
+  std::vector<bool> noted(transports.size());
   for (int peer = 0; peer < static_cast<int>(offers.size()); ++peer) {
     if (peer == rank) continue;
     std::string reasons;
@@ -118,9 +124,9 @@ Result<std::vector<std::vector<std::size_t>>> chooseRoutes(const TransportList& 
         continue;
       }
       reasons += fmt::format("; {}: {}", transports[place]->name(), why);
-      if (reachability.offered(place, peer) && !warned[place]) {
-        warned[place] = true;
-        warnOfObstacle(rank, peer, transports[place]->name(), why);
+      if (reachability.offered(place, peer) && !noted[place]) {
+        noted[place] = true;
+        noteObstacle(rank, peer, transports[place]->name(), why);
       }
     }
     if (routes[static_cast<std::size_t>(peer)].empty()) {

@@ -3,9 +3,11 @@
 // rank has one of its own.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "kernels/host/wait_place.h"
+#include "kernels/memory_order.h"
 #include "transports/call_record.h"
 #include "transports/doorbell_place.h"
 #include "transports/shared_failure.h"
@@ -30,6 +32,9 @@ class HostBoard {
   /// The failure, if there is one. Valid as long as the board.
   virtual SharedFailure& failure() = 0;
 
+  /// True for the first of the ranks on the board that asks: what concerns them all is said once.
+  virtual bool claimNotice() = 0;
+
   /// Where the own rank sleeps until one of the board changes something. @threads its rank's
   virtual host::WaitPlace& waitPlace() = 0;
 
@@ -53,11 +58,14 @@ class PrivateBoard final : public HostBoard {
 
   SharedFailure& failure() override { return failure_; }
 
+  bool claimNotice() override { return host::claimWord(noticed_, 0, 1); }
+
   host::WaitPlace& waitPlace() override { return place_; }
 
  private:
   CallRecord record_;
   SharedFailure failure_;
+  std::uint64_t noticed_ = 0;
   Doorbell bell_;
   DoorbellPlace place_{bell_};
 };

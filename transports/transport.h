@@ -102,6 +102,9 @@ class Transport {
   /// Bytes of memory that this rank holds for it, slots included.
   virtual std::size_t memoryBytes() const = 0;
 
+  /// How much of it is mapped in huge pages, as far as that is known.
+  virtual std::size_t hugePageBytes() const { return 0; }
+
   /// This rank leaves in good order: nothing is posted any more.
   virtual void close() {}
 

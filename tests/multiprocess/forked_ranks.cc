@@ -4,6 +4,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -69,6 +71,38 @@ void ForkedRanks::expectSuccess(std::chrono::milliseconds limit, int victim) {
         << "rank " << rank << " exit status " << WEXITSTATUS(status) << " signal "
         << (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   }
+}
+
+RankLogs::RankLogs() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "rondo_logs_XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+  folder_ = pattern;
+}
+
+RankLogs::~RankLogs() {
+  std::filesystem::remove_all(folder_);
+}
+
+void RankLogs::capture(int rank) const {
+  const std::string file = (folder_ / std::to_string(rank)).string();
+  (void)std::freopen(file.c_str(), "w", stderr);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+std::string RankLogs::textOf(int rank) const {
+  std::ifstream stream(folder_ / std::to_string(rank));
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::vector<std::string> RankLogs::linesWith(const std::string& part) const {
+  std::vector<std::string> found;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    std::ifstream stream(file.path());
+    for (std::string line; std::getline(stream, line);) {
+      if (line.find(part) != std::string::npos) found.push_back(line);
+    }
+  }
+  return found;
 }
 
 rondoComm_t joinOrExit(int ranks,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -34,6 +35,29 @@ class ForkedRanks {
 
  private:
   std::vector<pid_t> processes_;
+};
+
+/// Where ranks' processes put what they say, for tests that look at it. Made before they are
+/// forked.
+class RankLogs {
+ public:
+  RankLogs();
+  /// Removes the files.
+  ~RankLogs();
+  RankLogs(const RankLogs&) = delete;
+  RankLogs& operator=(const RankLogs&) = delete;
+
+  /// From now on stdout and stderr of this process go to a file of `rank`.
+  void capture(int rank) const;
+
+  /// What `rank` has said so far.
+  std::string textOf(int rank) const;
+
+  /// Lines of all ranks that contain `part`.
+  std::vector<std::string> linesWith(const std::string& part) const;
+
+ private:
+  std::filesystem::path folder_;
 };
 
 /// Makes the communicator of a rank with short limits, or prints why not and exits with 100.

@@ -1,4 +1,6 @@
-add_library(rondo_forked_ranks STATIC ${CMAKE_CURRENT_LIST_DIR}/forked_ranks.cc)
+add_library(rondo_forked_ranks STATIC
+  ${CMAKE_CURRENT_LIST_DIR}/every_collective.cc
+  ${CMAKE_CURRENT_LIST_DIR}/forked_ranks.cc)
 target_link_libraries(rondo_forked_ranks PUBLIC rondo_static GTest::gtest rondo_build_flags)
 
 rondo_add_test(multiprocess_collectives_test LABELS multiprocess
@@ -9,6 +11,9 @@ rondo_add_test(multiprocess_failure_test LABELS multiprocess fault
   LIBRARIES rondo_forked_ranks)
 rondo_add_test(multiprocess_dev_shm_test LABELS multiprocess
   SOURCES dev_shm_test.cc
+  LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_memory_test LABELS multiprocess fault
+  SOURCES memory_test.cc
   LIBRARIES rondo_forked_ranks)
 rondo_add_test(multiprocess_mismatch_test LABELS multiprocess fault TIMEOUT 300
   SOURCES mismatch_test.cc

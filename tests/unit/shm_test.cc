@@ -169,6 +169,31 @@ TEST(ShmGroup, KnowsWhichProcessesAreGone) {
   EXPECT_EQ(group->whyLost(6), "its process has ended");
 }
 
+TEST(ShmGroup, NamesARankThatEndedWhileItMadeAConnection) {
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  Result<Arena> arena = ShmGroup::makeArena(2, 4096, 2);
+  // As that rank leaves it if it is killed after it has said that it makes the connection.
+  std::byte* const word = arena->data() + ArenaLayout{2}.directoryWord(1, 0, 0);
+  std::memcpy(word, &kBeingMade, sizeof kBeingMade);
+  const std::array<ShmGroup::Member, 2> members = {{{0, ::getpid()}, {1, gone}}};
+  const auto group = *ShmGroup::join(*std::move(arena), members, 0);
+  const auto begin = std::chrono::steady_clock::now();
+  const Status status = group->connection(1, 0, 0).status();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{2});
+  EXPECT_EQ(status.code(), StatusCode::kPeerLost);
+  EXPECT_NE(status.message().find("rank 1"), std::string_view::npos) << status.message();
+}
+
+TEST(ShmGroup, ANoticeIsClaimedOnce) {
+  Result<Arena> arena = ShmGroup::makeArena(1, 4096, 2);
+  const std::array<ShmGroup::Member, 1> self = {{{0, ::getpid()}}};
+  const auto group = *ShmGroup::join(*std::move(arena), self, 0);
+  EXPECT_TRUE(group->claimNotice());
+  EXPECT_FALSE(group->claimNotice());
+}
+
 TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
   Status last;
   for (int channel = 0; channel < kMaxChannels && last.ok(); ++channel) {

@@ -27,6 +27,17 @@ Status systemFailure(const char* call, const char* check) {
   return Status::systemError("shared memory: {} failed: {}; {}", call, errnoText(error), check);
 }
 
+/// Why there is no memory file, and what helps: limits of the process run out, sandboxes refuse.
+Status noMemoryFile(std::size_t bytes) {
+  const int error = errno;
+  const bool outOfFiles = error == EMFILE || error == ENFILE;
+  return Status::systemError(
+      "shared memory: {} bytes wanted, but memfd_create failed: {}; {}", bytes, errnoText(error),
+      outOfFiles ? "raise the limit on open files (ulimit -n)"
+                 : "allow that call in the container's seccomp profile, or do without shared "
+                   "memory (RONDO_TRANSPORT=tcp)");
+}
+
 /// Of x86-64 and of AArch64 with pages of 4 KiB; elsewhere none are found, and none are missed.
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
@@ -96,9 +107,7 @@ Arena::~Arena() {
 Result<Arena> Arena::create(std::size_t bytes) {
   const std::size_t size = wholePages(bytes);
   FileDescriptor file(::memfd_create("rondo", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file.valid()) {
-    return systemFailure("memfd_create", "check the limit on open files (ulimit -n)");
-  }
+  if (!file.valid()) return noMemoryFile(size);
   RONDO_RETURN_IF_ERROR(checkFileSizeLimit(size));
   if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
     return systemFailure("ftruncate", "this kernel does not size memory files");

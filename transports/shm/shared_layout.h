@@ -24,7 +24,7 @@
 namespace rondo::shm {
 
 inline constexpr std::uint64_t kArenaMagic = 0x616e6572616f646eULL;  // "ndoarena"
-inline constexpr std::uint32_t kArenaVersion = 2;
+inline constexpr std::uint32_t kArenaVersion = 3;
 
 struct ArenaHeader {
   std::uint64_t magic = kArenaMagic;
@@ -33,6 +33,7 @@ struct ArenaHeader {
   std::uint64_t slotBytes = 0;
   std::uint64_t slotCount = 0;
   alignas(64) std::uint64_t nextFree = 0;  ///< offset of memory not yet handed out
+  std::uint64_t noticed = 0;               ///< HostBoard::claimNotice()
   SharedFailure failure;
 };
 

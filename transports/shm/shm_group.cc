@@ -28,6 +28,9 @@ constexpr std::size_t kConnectionSpacePerRank = std::size_t{64} << 20;
 /// machine that zeroes page by page).
 constexpr std::chrono::seconds kMakingTimeout{30};
 
+/// After which it is asked whether the peer still lives: by system calls, so not at once.
+constexpr std::chrono::milliseconds kMakingPatience{20};
+
 FileDescriptor watchProcess(pid_t process) {
   return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
 }
@@ -71,17 +74,18 @@ Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena,
     watched.push_back({member.process, watchProcess(member.process)});
   }
   return std::unique_ptr<ShmGroup>(
-      new ShmGroup(std::move(arena), std::move(watched), std::move(places), own));
+      new ShmGroup(std::move(arena), std::move(watched), std::move(places), members[own].rank));
 }
 
 ShmGroup::ShmGroup(Arena arena,
                    std::vector<Process> processes,
                    std::map<int, std::size_t> places,
-                   std::size_t own)
+                   int ownRank)
     : arena_(std::move(arena)),
       processes_(std::move(processes)),
       places_(std::move(places)),
-      place_(bell(own)) {}
+      ownRank_(ownRank),
+      place_(bell(placeOf(ownRank))) {}
 
 CallRecord& ShmGroup::record(int rank) {
   return *at<CallRecord>(layout().records() + placeOf(rank) * sizeof(CallRecord));
@@ -107,7 +111,7 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
   if (host::claimWord(word, kNotMade, kBeingMade)) {
     RONDO_RETURN_IF_ERROR(makeConnection(word));
   } else {
-    RONDO_RETURN_IF_ERROR(awaitConnection(word));
+    RONDO_RETURN_IF_ERROR(awaitConnection(word, from == ownRank_ ? to : from));
   }
   const std::uint64_t made = host::observeCounter(word);
   const std::uint64_t offset = offsetOf(made);
@@ -143,13 +147,20 @@ Status ShmGroup::reserveConnection(std::uint64_t offset, std::uint64_t slots) {
       bytes, arena_.bytes());
 }
 
-Status ShmGroup::awaitConnection(std::uint64_t& word) const {
-  const auto deadline = std::chrono::steady_clock::now() + kMakingTimeout;
+Status ShmGroup::awaitConnection(std::uint64_t& word, int peer) const {
+  const auto begin = std::chrono::steady_clock::now();
   while (host::observeCounter(word) == kBeingMade) {
     if (Status ended = header().failure.read(); !ended.ok()) return ended;
-    if (std::chrono::steady_clock::now() > deadline) {
-      return Status::timeout("shared memory: a peer has been making a connection for {} s",
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited > kMakingTimeout) {
+      return Status::timeout("shared memory: rank {} has been making a connection for {} s", peer,
                              kMakingTimeout.count());
+    }
+    // In this order: what it made before it ended is there.
+    const bool ended = waited > kMakingPatience && !whyLost(peer).empty();
+    if (ended && host::observeCounter(word) == kBeingMade) {
+      return Status::peerLost("shared memory: rank {} was making a connection, but {}", peer,
+                              whyLost(peer));
     }
     std::this_thread::yield();
   }

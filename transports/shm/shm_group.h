@@ -42,7 +42,8 @@ class ShmGroup final : public HostBoard {
 
   /// The connection from rank `from` to rank `to` on `channel`, both of them members. Both ends get
   /// the same memory, which lives as long as this object.
-  /// @errors OutOfMemory, at both ends
+  /// @errors OutOfMemory, at both ends; PeerLost, naming the rank that ended while it made it;
+  ///   Timeout
   Result<ConnectionMemory> connection(int from, int to, int channel);
 
   /// Bytes of the arena that connections have been given.
@@ -53,6 +54,8 @@ class ShmGroup final : public HostBoard {
   void fail(const Status& failure) override;
 
   SharedFailure& failure() override { return header().failure; }
+
+  bool claimNotice() override { return host::claimWord(header().noticed, 0, 1); }
 
   host::WaitPlace& waitPlace() override { return place_; }
 
@@ -70,7 +73,7 @@ class ShmGroup final : public HostBoard {
   ShmGroup(Arena arena,
            std::vector<Process> processes,
            std::map<int, std::size_t> places,
-           std::size_t own);
+           int ownRank);
 
   /// The place of a rank among the members.
   std::size_t placeOf(int rank) const { return places_.at(rank); }
@@ -86,7 +89,8 @@ class ShmGroup final : public HostBoard {
   /// Reserves memory for a connection of `slots` slots at `offset`.
   Status reserveConnection(std::uint64_t offset, std::uint64_t slots);
   Status makeConnection(std::uint64_t& word);
-  Status awaitConnection(std::uint64_t& word) const;
+  /// Waits for rank `peer` to make it.
+  Status awaitConnection(std::uint64_t& word, int peer) const;
 
   /// The object at `offset` of the arena, which was put there when the arena was made or, for
   /// doorbells and connections, is all zeros from the start.
@@ -98,6 +102,7 @@ class ShmGroup final : public HostBoard {
   mutable Arena arena_;
   std::vector<Process> processes_;     // by place
   std::map<int, std::size_t> places_;  // by rank
+  int ownRank_;
   DoorbellPlace place_;
 };
 

@@ -62,19 +62,20 @@ Status ShmTransport::open(const std::vector<std::string>& offers, Deadline deadl
   Result<std::unique_ptr<ShmGroup>> group = ShmGroup::join(*std::move(arena), members, own);
   RONDO_RETURN_IF_ERROR(group.status());
   group_ = *std::move(group);
-  listener_.reset();
   return {};
 }
 
 Result<Arena> ShmTransport::shareArena(std::size_t own,
                                        std::size_t members,
                                        const std::string& maker,
-                                       Deadline deadline) const {
+                                       Deadline deadline) {
+  // Closed on return, whatever happens here: those that wait at it then hear that nothing comes.
+  const ArenaListener listener = *std::exchange(listener_, std::nullopt);
   const auto count = static_cast<int>(members);
   if (own != 0) return takeArena(maker, static_cast<int>(own), count, key_, deadline);
   Result<Arena> arena = ShmGroup::makeArena(count, slots_.bytes, slots_.count);
   RONDO_RETURN_IF_ERROR(arena.status());
-  RONDO_RETURN_IF_ERROR(listener_->handOut(*arena, count - 1, count, key_, deadline));
+  RONDO_RETURN_IF_ERROR(listener.handOut(*arena, count - 1, count, key_, deadline));
   return arena;
 }
 
@@ -84,6 +85,10 @@ Result<ConnectionMemory> ShmTransport::connect(int from, int to, int channel) {
 
 std::size_t ShmTransport::memoryBytes() const {
   return group_ == nullptr ? 0 : group_->usedBytes();
+}
+
+std::size_t ShmTransport::hugePageBytes() const {
+  return group_ == nullptr ? 0 : group_->hugePageBytes();
 }
 
 }  // namespace rondo::shm

@@ -28,12 +28,16 @@ class ShmTransport final : public Transport {
 
   bool canReach(int peer, std::string_view offer) const override;
 
-  /// Makes the arena, or takes it.
+  /// Makes the arena, or takes it. If the rank that makes it cannot, all learn so at once.
   Status open(const std::vector<std::string>& offers, Deadline deadline) override;
 
   Result<ConnectionMemory> connect(int from, int to, int channel) override;
 
   std::size_t memoryBytes() const override;
+  std::size_t hugePageBytes() const override;
+
+  /// Lets go of what board() and connections do not hold.
+  void close() override { group_.reset(); }
 
   /// What the ranks share besides connections. Not null once open() was successful.
   std::shared_ptr<HostBoard> board() const { return group_; }
@@ -49,7 +53,7 @@ class ShmTransport final : public Transport {
   Result<Arena> shareArena(std::size_t own,
                            std::size_t members,
                            const std::string& maker,
-                           Deadline deadline) const;
+                           Deadline deadline);
 
   const int rank_;
   const std::string host_;
