@@ -1,5 +1,14 @@
 # The same calls over each transport between processes.
 
+# What transports/transport.h promises, for each transport.
+add_library(rondo_transport_body OBJECT
+  ${CMAKE_CURRENT_LIST_DIR}/transport_body.cc
+  ${CMAKE_CURRENT_LIST_DIR}/transport_team.cc)
+target_link_libraries(rondo_transport_body PUBLIC rondo_static GTest::gtest rondo_build_flags)
+rondo_add_test(transport_test LABELS multiprocess
+  SOURCES transport_test.cc
+  LIBRARIES rondo_example_packets rondo_transport_body)
+
 # Ranks are threads of the test, but meet and connect as processes do, so that one run covers
 # thousands of cases.
 foreach(transport IN ITEMS shm tcp)

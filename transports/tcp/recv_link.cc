@@ -59,6 +59,7 @@ Status RecvLink::onHeader() {
     fault = "it sends more slots than it was granted";
   }
   if (fault == nullptr) return {};
+  end(fault);  // what follows has no place here
   return Status::mismatch("rank {} does not keep to the protocol: {}", peer_, fault);
 }
 

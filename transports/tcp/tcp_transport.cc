@@ -173,8 +173,9 @@ std::string TcpTransport::whyLost(int peer) const {
 void TcpTransport::watch(std::vector<int>& descriptors) const {
   for (const auto& [key, link] : recvs_)
     if (link.socket() >= 0) descriptors.push_back(link.socket());
+  // A peer from which nothing is expected may leave; the end of its socket must wake nobody then.
   for (const auto& [key, link] : sends_)
-    if (link.socket() >= 0) descriptors.push_back(link.socket());
+    if (!link.taken()) descriptors.push_back(link.socket());
 }
 
 std::size_t TcpTransport::memoryBytes() const {
