@@ -10,10 +10,15 @@ rondo_add_test(transport_test LABELS multiprocess
   LIBRARIES rondo_example_packets rondo_transport_body)
 
 # Ranks are threads of the test, but meet and connect as processes do, so that one run covers
-# thousands of cases.
+# thousands of cases. The quick suites run under sanitizers, too: they take those with the label
+# collective.
 foreach(transport IN ITEMS shm tcp)
   foreach(suite IN ITEMS matrix axis soak failure mismatch split)
-    rondo_add_command_test(${transport}_${suite}_test LABELS multiprocess TIMEOUT 600
+    set(labels multiprocess)
+    if(suite MATCHES "^(soak|failure|split)$")
+      list(APPEND labels collective)
+    endif()
+    rondo_add_command_test(${transport}_${suite}_test LABELS ${labels} TIMEOUT 600
       COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_TRANSPORT=${transport}
         $<TARGET_FILE:collective_${suite}_test>)
   endforeach()
