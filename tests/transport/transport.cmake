@@ -10,6 +10,13 @@ foreach(transport IN ITEMS shm tcp)
   endforeach()
 endforeach()
 
+# Half of the ranks believe to be on another host: memory inside the halves, tcp between them.
+foreach(suite IN ITEMS matrix soak failure mismatch split)
+  rondo_add_command_test(mixed_${suite}_test LABELS multiprocess TIMEOUT 600
+    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDOTEST_HOSTS=2
+      $<TARGET_FILE:collective_${suite}_test>)
+endforeach()
+
 # Ranks are processes. Over shared memory the suites run by themselves.
 foreach(suite IN ITEMS collectives failure mismatch fork)
   rondo_add_command_test(tcp_processes_${suite}_test LABELS multiprocess fault TIMEOUT 300
