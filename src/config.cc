@@ -328,6 +328,13 @@ Status settle(Config& config,
   return {};
 }
 
+/// What the environment says is said once, not again for every communicator.
+bool worthSaying(const ChosenSetting& setting) {
+  if (!detail::logEnabled(LogLevel::kInfo)) return false;
+  return !setting.fromEnvironment || setting.overruled ||
+         firstLogOf(fmt::format("{} value {}", setting.variable, setting.value));
+}
+
 }  // namespace
 
 std::span<const Setting> allSettings() {
@@ -381,6 +388,7 @@ Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& env
 void logConfig(const Config& config) {
   const LogContext context{.communicator = config.name};
   for (const ChosenSetting& setting : config.chosen) {
+    if (!worthSaying(setting)) continue;
     RONDO_LOG(kInfo, kConfig, context, "{} value {} from {}{}", setting.variable, setting.value,
               setting.fromEnvironment ? "the environment" : "the program",
               setting.overruled ? fmt::format(" overrules the program's {}", *setting.overruled)

@@ -90,7 +90,8 @@ Environment wholeEnvironment();
 /// @errors   InvalidArgument, naming the variable or field and what it accepts.
 Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& environment);
 
-/// Says at level info where each setting that is not a default came from, and warns, once per
+/// Says at level info where each setting that is not a default came from (once per process what the
+/// environment says), and warns, once per
 /// process, of variables that no setting has, with the name that may have been meant.
 void logConfig(const Config& config);
 

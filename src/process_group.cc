@@ -300,9 +300,13 @@ std::string ProcessGroup::describe() const {
                         parts_.transports[at]->name());
   }
   std::size_t bytes = 0;
-  for (const auto& transport : parts_.transports)
+  std::size_t hugeBytes = 0;
+  for (const auto& transport : parts_.transports) {
     bytes += transport->memoryBytes();
-  return fmt::format("{}; memory {} MiB", text.empty() ? "no other rank" : text, mebibytes(bytes));
+    hugeBytes += transport->hugePageBytes();
+  }
+  return fmt::format("{}; memory {} MiB huge pages {} MiB", text.empty() ? "no other rank" : text,
+                     mebibytes(bytes), mebibytes(hugeBytes));
 }
 
 }  // namespace rondo

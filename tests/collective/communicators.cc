@@ -1,11 +1,15 @@
 #include "tests/collective/communicators.h"
 
 #include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "src/communicator.h"
+#include "src/communicator_handles.h"
 #include "src/config.h"
 #include "src/processors.h"
 
@@ -36,6 +40,45 @@ bool meetAsProcesses() {
   return std::getenv("RONDOTEST_MEET") != nullptr;  // NOLINT(concurrency-mt-unsafe)
 }
 
+/// Of how many hosts the ranks that meet shall believe to be; 0: of the one they are on.
+int hostsToPlay() {
+  const char* const hosts = std::getenv("RONDOTEST_HOSTS");  // NOLINT(concurrency-mt-unsafe)
+  return hosts == nullptr ? 0 : std::atoi(hosts);
+}
+
+/// Makes the communicator of a rank that believes to be on one of `hosts` hosts, each of which has
+/// as many ranks as the next, one behind the other. RONDO_HOST_ID would say the same to all ranks
+/// of this process, so it is put in where the library keeps it.
+/// @return what went wrong; empty: nothing.
+std::string initOnHost(
+    rondoComm_t* handle, int ranks, const rondoUniqueId_t& id, int rank, const Config& config) {
+  Config own = config;
+  own.meeting.hostId = "host" + std::to_string(rank * hostsToPlay() / ranks);
+  UniqueId meeting;
+  std::memcpy(meeting.bytes.data(), id.bytes, sizeof id.bytes);
+  auto communicator = Communicator::createRank(meeting, rank, ranks, own);
+  if (!communicator.ok()) return std::string(communicator.status().message());
+  std::vector<std::unique_ptr<Communicator>> one;
+  one.push_back(*std::move(communicator));
+  return std::string(registerCommunicators(std::move(one), handle).message());
+}
+
+/// Makes the communicator of one rank.
+/// @return what went wrong; empty: nothing.
+std::string initRank(rondoComm_t* handle,
+                     int ranks,
+                     const rondoUniqueId_t& id,
+                     int rank,
+                     const rondoConfig_t& config) {
+  if (hostsToPlay() > 0) {
+    const Result<Config> settled = loadConfig(&config, processEnvironment());
+    if (!settled.ok()) return std::string(settled.status().message());
+    return initOnHost(handle, ranks, id, rank, *settled);
+  }
+  if (rondoCommInitRank(handle, ranks, id, rank, &config) == rondoSuccess) return {};
+  return rondoGetLastError(nullptr);
+}
+
 /// Makes the communicators of all ranks, each in a thread of its own.
 /// @return what went wrong; empty: nothing.
 std::string initByRank(std::vector<rondoComm_t>& handles, const rondoConfig_t& config) {
@@ -47,8 +90,7 @@ std::string initByRank(std::vector<rondoComm_t>& handles, const rondoConfig_t& c
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const auto at = static_cast<std::size_t>(rank);
-      if (rondoCommInitRank(&handles[at], ranks, id, rank, &config) != rondoSuccess)
-        faults[at] = rondoGetLastError(nullptr);
+      faults[at] = initRank(&handles[at], ranks, id, rank, config);
     });
   }
   for (std::thread& thread : threads)

@@ -40,46 +40,6 @@ TEST(ProcessInit, SixtyFourRanksMeet) {
   processes.expectSuccess();
 }
 
-std::size_t openFiles() {
-  const std::filesystem::directory_iterator files("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
-}
-
-std::size_t threads() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
-}
-
-/// The id of each round travels from rank 0 to the others by the communicator of the round before.
-TEST(ProcessInit, LeavesNothingBehind) {
-  constexpr int kRanks = 2;
-  constexpr int kRounds = 200;
-  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& first) {
-    rondoUniqueId_t id = first;
-    std::size_t filesAfterWarmUp = 0;
-    std::size_t threadsAfterWarmUp = 0;
-    for (int round = 0; round < kRounds; ++round) {
-      rondoComm_t comm = joinOrExit(kRanks, rank, id);
-      if (rank == 0 && rondoGetUniqueId(&id) != rondoSuccess) return 1;
-      if (failed(comm, rondoBroadcast(&id, &id, sizeof id, rondoUint8, 0, comm, nullptr)) != 0) {
-        return 1;
-      }
-      if (failed(comm, rondoCommDestroy(comm)) != 0) return 1;
-      if (round != 20) continue;
-      filesAfterWarmUp = openFiles();
-      threadsAfterWarmUp = threads();
-    }
-    // The newest rendezvous may still be closing its sockets.
-    if (openFiles() > filesAfterWarmUp + 8 || threads() > threadsAfterWarmUp + 2) {
-      std::fprintf(stderr, "rank %d files %zu -> %zu threads %zu -> %zu\n", rank, filesAfterWarmUp,
-                   openFiles(), threadsAfterWarmUp, threads());
-      return 1;
-    }
-    return 0;
-  });
-  processes.expectSuccess();
-}
-
 TEST(ProcessInit, PutsNothingIntoDevShm) {
   ForkedRanks processes(2, [](int rank, const rondoUniqueId_t& id) {
     rondoComm_t comm = joinOrExit(2, rank, id);

@@ -190,6 +190,32 @@ def foreign_listener():
         assert str(port) in output and "Address already in use" in output, output
 
 
+def good_run(ranks, **more):
+    """What each rank of a run writes in which nothing is wrong."""
+    port = free_ports()
+    return finish([by_hand(rank, ranks, port, RONDO_SECRET=SECRET, **more) for rank in range(ranks)])
+
+
+def silence():
+    """Field case T05: without RONDO_LOG_LEVEL a good run says nothing but what the program says."""
+    for transport in ("shm,tcp", "shm", "tcp"):
+        outputs = good_run(3, RONDO_TRANSPORT=transport)
+        assert outputs == [f"rank {rank} of 3\n" for rank in range(3)], outputs
+
+
+def info_line():
+    """At level info each rank says once per communicator how it stands, and once what it was told."""
+    for transport in ("shm", "tcp"):
+        for rank, text in enumerate(good_run(3, RONDO_TRANSPORT=transport, RONDO_LOG_LEVEL="info")):
+            others = ", ".join(str(other) for other in range(3) if other != rank)
+            line = (rf" info communicator \S+ rank {rank} joined 3 ranks as processes: ranks {others} over "
+                    rf"{transport}; memory [0-9.]+ MiB huge pages [0-9.]+ MiB; cpus \d+ slots \d+ of bytes \d+\n")
+            assert len(re.findall(line, text)) == 2, text  # the program makes two communicators
+            for variable in ("RONDO_RANK", "RONDO_RANKS", "RONDO_ROOT", "RONDO_SECRET", "RONDO_TRANSPORT",
+                             "RONDO_LOG_LEVEL"):
+                assert len(re.findall(f"{variable} value", text)) == 1, (variable, text)
+
+
 def require(name):
     path = shutil.which(name)
     if path is None:
@@ -228,7 +254,7 @@ if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         variables, wrong_variables, other_secret, secret_is_not_logged, torchrun_variables,
         slurm_variables, root_comes_late, root_never_comes, same_port_again, foreign_listener,
-        open_mpi, mpich)}
+        silence, info_line, open_mpi, mpich)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     program = sys.argv[1]

@@ -15,6 +15,18 @@ rondo_add_test(multiprocess_dev_shm_test LABELS multiprocess
 rondo_add_test(multiprocess_memory_test LABELS multiprocess fault
   SOURCES memory_test.cc
   LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_hosts_test LABELS multiprocess fault
+  SOURCES hosts_test.cc
+  LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_lifecycle_test LABELS multiprocess fault
+  SOURCES lifecycle_test.cc
+  LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_init_test LABELS multiprocess fault
+  SOURCES init_test.cc
+  LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_errors_test LABELS multiprocess fault
+  SOURCES errors_test.cc
+  LIBRARIES rondo_forked_ranks)
 rondo_add_test(multiprocess_mismatch_test LABELS multiprocess fault TIMEOUT 300
   SOURCES mismatch_test.cc
   LIBRARIES rondo_forked_ranks rondo_collective_harness)
@@ -29,10 +41,18 @@ if(Python3_FOUND)
   # Each starts ranks in another way; `launchers_test.py --help` lists them.
   foreach(check IN ITEMS variables wrong_variables other_secret secret_is_not_logged
       torchrun_variables slurm_variables root_comes_late root_never_comes same_port_again
-      foreign_listener open_mpi mpich)
+      foreign_listener silence info_line open_mpi mpich)
     rondo_add_command_test(launchers_${check} LABELS multiprocess
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/launchers_test.py
         $<TARGET_FILE:environment_program> ${check})
     set_tests_properties(launchers_${check} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
+
+  add_executable(exit_program ${CMAKE_CURRENT_LIST_DIR}/exit_program.cc)
+  target_link_libraries(exit_program PRIVATE rondo_static rondo_build_flags)
+  foreach(transport IN ITEMS threads shm tcp)
+    rondo_add_command_test(exit_of_${transport}_ranks LABELS multiprocess fault
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/exit_test.py
+        $<TARGET_FILE:exit_program> ${transport})
   endforeach()
 endif()

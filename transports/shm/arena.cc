@@ -91,12 +91,14 @@ Arena::Arena(FileDescriptor file, std::byte* data, std::size_t bytes)
 Arena::Arena(Arena&& other) noexcept
     : file_(std::move(other.file_)),
       data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+      bytes_(std::exchange(other.bytes_, 0)),
+      askedForHuge_(std::move(other.askedForHuge_)) {}
 
 Arena& Arena::operator=(Arena&& other) noexcept {
   std::swap(file_, other.file_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(askedForHuge_, other.askedForHuge_);
   return *this;
 }
 
@@ -157,10 +159,20 @@ void Arena::mapPages(std::size_t offset, std::size_t bytes) {
   const std::size_t end = offset + bytes;
   for (std::size_t page = first; page < end && page + kHugePageBytes <= bytes_;
        page += kHugePageBytes) {
-    (void)::madvise(data_ + page, kHugePageBytes, kCollapse);
+    askForHugePage(page);
   }
   const std::size_t firstPage = offset / kPageBytes * kPageBytes;
   (void)::madvise(data_ + firstPage, wholePages(end) - firstPage, kPopulateWrite);
+}
+
+void Arena::askForHugePage(std::size_t page) {
+  const std::size_t index = page / kHugePageBytes;
+  if (index >= askedForHuge_.size()) askedForHuge_.resize(index + 1);
+  // Once: each time the kernel waits for all processors to empty their lists of pages, one process
+  // after the other, which took seconds where ranks were many and processors busy.
+  if (askedForHuge_[index]) return;
+  askedForHuge_[index] = true;
+  (void)::madvise(data_ + page, kHugePageBytes, kCollapse);
 }
 
 std::size_t Arena::hugePageBytes() const {

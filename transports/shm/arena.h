@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "src/net/file_descriptor.h"
 #include "src/status.h"
@@ -54,9 +55,13 @@ class Arena {
   /// Maps existing pages, as huge ones where that can be had.
   void mapPages(std::size_t offset, std::size_t bytes);
 
+  /// Asks for the huge page at `page`, a multiple of its size, unless this mapping has before.
+  void askForHugePage(std::size_t page);
+
   FileDescriptor file_;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+  std::vector<bool> askedForHuge_;  // by huge page
 };
 
 }  // namespace rondo::shm

@@ -149,8 +149,10 @@ Status ArenaListener::handOut(
     Result<bool> ready = waitUntilReady(socket_.get(), POLLIN, deadline);
     if (!ready.ok()) return std::move(ready).status();
     if (!*ready) {
-      return Status::timeout("passing shared memory: {} of {} ranks of this host did not come",
-                             takers - static_cast<int>(served.size()), takers);
+      return Status::timeout(
+          "passing shared memory: {} of {} ranks of this host did not come; if they cannot, being "
+          "of another network namespace, give them another RONDO_HOST_ID",
+          takers - static_cast<int>(served.size()), takers);
     }
     const FileDescriptor taker(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!taker.valid()) continue;

@@ -26,7 +26,7 @@ constexpr std::size_t kConnectionSpacePerRank = std::size_t{64} << 20;
 
 /// How long a peer may take to reserve one connection's memory (256 KiB take 1 to 2 ms on a virtual
 /// machine that zeroes page by page).
-constexpr std::chrono::seconds kMakingTimeout{30};
+constexpr std::chrono::seconds kMakingTimeout{60};
 
 /// After which it is asked whether the peer still lives: by system calls, so not at once.
 constexpr std::chrono::milliseconds kMakingPatience{20};

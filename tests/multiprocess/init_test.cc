@@ -1,0 +1,172 @@
+// Field tests N01, N04 and N10: ranks that meet while signals interrupt every call, on hosts whose
+// name leads nowhere, and with a rank that never comes or dies on the way.
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "rondo/rondo.h"
+#include "tests/multiprocess/every_collective.h"
+#include "tests/multiprocess/forked_ranks.h"
+
+namespace rondo::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+/// From now on a signal comes every millisecond, and what it interrupts is not restarted.
+void interruptEverything() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGALRM, &action, nullptr);
+  const itimerval every{{0, 1000}, {0, 1000}};
+  ::setitimer(ITIMER_REAL, &every, nullptr);
+}
+
+TEST(Init, N01SignalsDisturbNothing) {
+  constexpr int kRounds = 20;
+  ForkedRanks processes(2, [](int rank, const rondoUniqueId_t& first) {
+    interruptEverything();
+    rondoUniqueId_t id = first;
+    int wrong = 0;
+    for (int round = 0; round < kRounds && wrong == 0; ++round) {
+      rondoComm_t comm = joinOrExit(2, rank, id);
+      wrong += sumExactly(comm, 2, rank, 1000000);
+      if (rank == 0) wrong += failed(nullptr, rondoGetUniqueId(&id));
+      wrong += failed(comm, rondoBroadcast(&id, &id, sizeof id, rondoUint8, 0, comm, nullptr));
+      wrong += failed(comm, rondoCommDestroy(comm));
+    }
+    return wrong;
+  });
+  processes.expectSuccess();
+}
+
+/// Networks, mounts and a host name of this process's own, or false.
+bool makeOwnHost() {
+  return ::unshare(CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS) == 0 &&
+         ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         std::system("ip link set lo up 2>/dev/null") == 0;  // NOLINT(concurrency-mt-unsafe)
+}
+
+/// A file that stands in for /etc/hosts, for this process and its children.
+class OwnHostsFile {
+ public:
+  OwnHostsFile() {
+    say("");
+    mounted_ = ::mount(path_.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+  }
+
+  ~OwnHostsFile() {
+    ::umount("/etc/hosts");
+    std::filesystem::remove(path_);
+  }
+
+  OwnHostsFile(const OwnHostsFile&) = delete;
+  OwnHostsFile& operator=(const OwnHostsFile&) = delete;
+
+  bool mounted() const { return mounted_; }
+
+  void say(const char* text) const { std::ofstream(path_) << text; }
+
+ private:
+  const std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("rondo_hosts_" + std::to_string(::getpid()));
+  bool mounted_ = false;
+};
+
+TEST(Init, N04TheHostNameIsNotAskedFor) {
+  if (!makeOwnHost()) GTEST_SKIP() << "needs the right to make namespaces, and iproute2";
+  ASSERT_EQ(::sethostname("elsewhere", 9), 0);
+  const OwnHostsFile file;
+  ASSERT_TRUE(file.mounted()) << std::strerror(errno);
+  for (const char* hosts : {"127.0.1.1 elsewhere\n", "# nothing\n"}) {
+    file.say(hosts);
+    const auto begin = Clock::now();
+    ForkedRanks processes(2, [](int rank, const rondoUniqueId_t& id) {
+      rondoComm_t comm = joinOrExit(2, rank, id);
+      return sumExactly(comm, 2, rank, 1000) + failed(comm, rondoCommDestroy(comm));
+    });
+    processes.expectSuccess();
+    EXPECT_LT(Clock::now() - begin, milliseconds{2000}) << hosts;
+  }
+}
+
+std::size_t entriesOf(const char* folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+/// Joins `ranks` ranks, which cannot succeed, within 3 s.
+/// @return 0 if it failed in 3 to 6 s, naming `missing`.
+int joinInVain(int ranks, int rank, const rondoUniqueId_t& id, const char* missing) {
+  rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+  config.initTimeoutMs = 3000;
+  rondoComm_t comm = nullptr;
+  const auto begin = Clock::now();
+  const rondoResult_t result = rondoCommInitRank(&comm, ranks, id, rank, &config);
+  const auto took = Clock::now() - begin;
+  if (took < milliseconds{2500} || took > milliseconds{6000}) {
+    std::fprintf(stderr, "took %lld ms\n",
+                 static_cast<long long>(std::chrono::duration_cast<milliseconds>(took).count()));
+    return 2;
+  }
+  return expectFailure(nullptr, result, rondoTimeout, {missing});
+}
+
+TEST(Init, N10AMissingRankIsNamedAndFewerCanMeetAfterwards) {
+  int ids[2];  // NOLINT(modernize-avoid-c-arrays): what pipe() takes
+  ASSERT_EQ(::pipe(ids), 0);
+  ForkedRanks processes(2, [&ids](int rank, const rondoUniqueId_t& id) {
+    if (joinInVain(3, rank, id, "2") != 0) return 2;
+    std::this_thread::sleep_for(milliseconds{300});
+    const std::size_t files = entriesOf("/proc/self/fd");
+    if (files > 8 || entriesOf("/proc/self/task") > 1) {
+      std::fprintf(stderr, "files %zu\n", files);
+      return 3;
+    }
+    rondoUniqueId_t again;
+    if (rank == 0) {
+      if (rondoGetUniqueId(&again) != rondoSuccess) return 4;
+      if (::write(ids[1], &again, sizeof again) != sizeof again) return 5;
+    } else if (::read(ids[0], &again, sizeof again) != sizeof again) {
+      return 6;
+    }
+    rondoComm_t comm = joinOrExit(2, rank, again);
+    return sumExactly(comm, 2, rank, 1000) + failed(comm, rondoCommDestroy(comm));
+  });
+  processes.expectSuccess();
+  ::close(ids[0]);
+  ::close(ids[1]);
+}
+
+TEST(Init, N10ARankThatIsKilledOnTheWayIsNamed) {
+  constexpr int kVictim = 2;
+  ForkedRanks processes(3, [](int rank, const rondoUniqueId_t& id) {
+    rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+    config.initTimeoutMs = 6000;
+    rondoComm_t comm = nullptr;
+    const rondoResult_t result = rondoCommInitRank(&comm, 4, id, rank, &config);
+    const bool lost = result == rondoPeerLost || result == rondoTimeout;
+    return expectFailure(nullptr, result, lost ? result : rondoPeerLost, {"rank 2"});
+  });
+  std::this_thread::sleep_for(milliseconds{1500});
+  processes.signal(kVictim, SIGKILL);
+  processes.expectSuccess(milliseconds{10000}, kVictim);
+}
+
+}  // namespace
+}  // namespace rondo::testing
