@@ -106,6 +106,10 @@ RankInfo describeThisRank(const Config& config) {
 Status checkAgreement(std::span<const RankInfo> infos) {
   const Json first = plannerInputs(infos.front());
   for (std::size_t rank = 1; rank < infos.size(); ++rank) {
+    // They are looked up by the place of a transport.
+    if (infos[rank].offers.size() != infos.front().offers.size()) {
+      return unreadable(static_cast<int>(rank));
+    }
     const Json other = plannerInputs(infos[rank]);
     for (const auto& [name, value] : first.items()) {
       if (other.at(name) == value) continue;

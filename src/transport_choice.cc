@@ -22,7 +22,7 @@ class Reachability {
 
   /// Why `peer` cannot be reached by the transport at `place`; empty if it can.
   std::string obstacle(std::size_t place, int peer) const {
-    if (!offered(place, peer)) return "they do not share what it needs";
+    if (!offered(place, peer)) return whyNotOffered(place, peer);
     const auto ranks = static_cast<int>(offers_.size());
     for (int other = 0; other < ranks; ++other) {
       const bool concerned = other == rank_ || other == peer ||
@@ -42,6 +42,14 @@ class Reachability {
   }
 
  private:
+  std::string whyNotOffered(std::size_t place, int peer) const {
+    for (const int rank : {rank_, peer}) {
+      const auto at = static_cast<std::size_t>(rank);
+      if (offers_[at][place].empty()) return fmt::format("rank {}: {}", rank, outcomes_[at][place]);
+    }
+    return "they do not share what it needs";
+  }
+
   const TransportList& transports_;
   int rank_;
   const std::vector<Offers>& offers_;

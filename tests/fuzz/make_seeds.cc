@@ -1,13 +1,17 @@
-// Writes well-formed inputs for the fuzzers into folders handshake/ and frame/ of the folder it is
-// given: what a mutation starts from.
+// Writes well-formed inputs for the fuzzers into folders of the folder it is given, named after
+// them: what a mutation starts from.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "src/bootstrap/handshake.h"
 #include "src/bootstrap/rendezvous_messages.h"
+#include "src/control/messages.h"
+#include "src/rank_info.h"
+#include "transports/tcp/wire.h"
 
 namespace rondo {
 namespace {
@@ -55,6 +59,54 @@ void writeFrames(const std::filesystem::path& folder) {
   write(folder / "all", {3}, stream);
 }
 
+void writeControlMessages(const std::filesystem::path& folder) {
+  RankNews news;
+  news.record[0] = 7;
+  news.posted = 3;
+  Bytes stream;
+  appendOpenData(stream, {.channel = 1, .slotBytes = 65536, .slotCount = 4});
+  write(folder / "open_data", {255}, stream);
+  appendAsk(stream);
+  appendNews(stream, ControlMessage::kNews, news);
+  appendControlFailure(stream, Status::timeout("rank 2 waited too long"));
+  appendNews(stream, ControlMessage::kGoodbye, news);
+  write(folder / "all", {200}, stream);
+}
+
+/// Appends `message` as it is in memory, which is how it crosses the wire.
+template <class Message>
+void appendRaw(Bytes& stream, const Message& message) {
+  const auto bytes = std::as_bytes(std::span(&message, 1));
+  stream.insert(stream.end(), bytes.begin(), bytes.end());
+}
+
+void writeTcpWires(const std::filesystem::path& folder) {
+  Bytes slots;
+  for (const std::uint32_t bytes : {64U, 0U, 17U, 40U, 64U}) {
+    appendRaw(slots, tcp::SlotHeader{bytes, tcp::kSlot, bytes});
+    slots.insert(slots.end(), bytes, std::byte{9});
+  }
+  appendRaw(slots, tcp::SlotHeader{0, tcp::kGoodbye, 0});
+  write(folder / "to_receiver", {0, 0x95, 31}, slots);
+  Bytes credits;
+  for (const std::uint64_t released : {1U, 2U, 4U, 5U})
+    appendRaw(credits, tcp::Credit{released});
+  write(folder / "to_sender", {1, 0x95, 7}, credits);
+}
+
+void writeIntroductions(const std::filesystem::path& folder) {
+  RankInfo info;
+  info.transports = {"shm", "tcp"};
+  info.offers = {"4711\nrondo-0123\nhost", "10.0.0.1:4000,[fd00::1]:4000"};
+  const std::vector<std::string> inputs = {
+      '\0' + encodeRankInfo(info), '\1' + encodeTexts({"", "no socket"}), '\2' + info.offers[0],
+      "\3[fe80::1%lo]:4000", "\003127.0.0.1:65535"};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto bytes = std::as_bytes(std::span(inputs[i]));
+    write(folder / std::to_string(i), {}, {bytes.begin(), bytes.end()});
+  }
+}
+
 }  // namespace
 }  // namespace rondo
 
@@ -64,7 +116,11 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: make_seeds FOLDER (needs libsodium)\n");
     return 2;
   }
-  rondo::writeHandshakes(std::filesystem::path(argv[1]) / "handshake", *mac);
-  rondo::writeFrames(std::filesystem::path(argv[1]) / "frame");
+  const std::filesystem::path folder = argv[1];
+  rondo::writeHandshakes(folder / "handshake", *mac);
+  rondo::writeFrames(folder / "frame");
+  rondo::writeControlMessages(folder / "control");
+  rondo::writeTcpWires(folder / "tcp_wire");
+  rondo::writeIntroductions(folder / "introduction");
   return 0;
 }

@@ -13,3 +13,14 @@ rondo_add_test(rendezvous_fault_test LABELS fault
 rondo_add_test(rendezvous_rounds_test LABELS fault
   SOURCES rendezvous_rounds_test.cc
   LIBRARIES rondo_static)
+# What ranks say besides data (src/control), and by what they reach each other.
+rondo_add_test(control_messages_test LABELS unit
+  SOURCES control_messages_test.cc
+  LIBRARIES rondo_static)
+rondo_add_test(transport_choice_test LABELS unit
+  SOURCES transport_choice_test.cc
+  LIBRARIES rondo_static)
+rondo_add_test(control_plane_test LABELS fault
+  SOURCES control_plane_test.cc
+  LIBRARIES rondo_static)
+rondo_add_test(dialer_test LABELS fault SOURCES dialer_test.cc LIBRARIES rondo_static)

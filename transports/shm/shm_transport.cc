@@ -23,8 +23,13 @@ ShmTransport::ShmTransport(int rank, std::string host, SlotShape slots, const Se
 Result<std::string> ShmTransport::offer() {
   Result<ArenaListener> listener = ArenaListener::create();
   RONDO_RETURN_IF_ERROR(listener.status());
+  std::string text = fmt::format("{}\n{}\n{}", ::getpid(), listener->address(), host_);
+  if (text.size() > kMaxOfferBytes) {
+    return Status::notSupported("the host's identity (RONDO_HOST_ID) is too long by {} characters",
+                                text.size() - kMaxOfferBytes);
+  }
   listener_ = *std::move(listener);
-  return fmt::format("{}\n{}\n{}", ::getpid(), listener_->address(), host_);
+  return text;
 }
 
 /// The other direction of offer().

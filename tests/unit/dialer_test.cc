@@ -1,0 +1,138 @@
+// Connecting to another rank: who refuses, who answers, and what is said when nobody does.
+#include "src/control/dialer.h"
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+namespace rondo {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kPatience{20000};
+
+SecretKey keyOf(int byte) {
+  std::array<std::byte, SecretKey::kBytes> bytes;
+  bytes.fill(static_cast<std::byte>(byte));
+  return SecretKey(bytes);
+}
+
+constexpr PeerIdentity kSelf{.role = PeerRole::kData, .rank = 2, .ranks = 5};
+
+Status nobodyGivesUp() {
+  return {};
+}
+
+/// Listens on the loopback; whoever has the secret is let in.
+class Listener {
+ public:
+  Listener()
+      : socket_(*listenOn(SocketAddress::loopback(AddressFamily::kIpv4), {})),
+        address_(*localAddress(socket_.get())) {}
+
+  SocketAddress address() const { return address_; }
+
+  /// Lets one visitor in, or tells why not.
+  Result<PeerIdentity> letOneIn() const {
+    const Deadline deadline = Deadline::within(kPatience);
+    for (;;) {
+      const Result<bool> ready = waitUntilReady(socket_.get(), POLLIN, deadline);
+      if (!ready.ok() || !*ready) return Status::timeout("nobody came");
+      const Result<std::optional<AcceptedConnection>> taken = acceptConnection(socket_.get());
+      if (!taken.ok()) return taken.status();
+      if (taken->has_value()) {
+        return authenticateAsServer((*taken)->socket.get(), keyOf(1), deadline);
+      }
+    }
+  }
+
+  /// Nobody listens there any more.
+  void stop() { socket_.reset(); }
+
+ private:
+  FileDescriptor socket_;
+  SocketAddress address_;
+};
+
+TEST(Dialer, ComesInAsWhoItIs) {
+  const Listener listener;
+  Result<PeerIdentity> seen = Status::internal("has not run");
+  std::thread server([&] { seen = listener.letOneIn(); });
+  const Result<FileDescriptor> socket = dialRank(3, std::vector{listener.address()}, keyOf(1),
+                                                 kSelf, Deadline::within(kPatience), nobodyGivesUp);
+  server.join();
+  ASSERT_TRUE(socket.ok()) << socket.status().message();
+  ASSERT_TRUE(seen.ok());
+  EXPECT_EQ(*seen, kSelf);
+}
+
+TEST(Dialer, TakesTheSecondAddressIfTheFirstLeadsNowhere) {
+  const Listener listener;
+  Listener gone;
+  gone.stop();
+  for (const SocketAddress& first :
+       {*SocketAddress::parse("[fd00:dead::1]:4000"), gone.address(),
+        SocketAddress::loopback(AddressFamily::kIpv6, listener.address().port())}) {
+    std::thread server([&] { EXPECT_TRUE(listener.letOneIn().ok()); });
+    const Result<FileDescriptor> socket =
+        dialRank(3, std::vector{first, listener.address()}, keyOf(1), kSelf,
+                 Deadline::within(kPatience), nobodyGivesUp);
+    server.join();
+    EXPECT_TRUE(socket.ok()) << first.text() << ": " << socket.status().message();
+  }
+}
+
+TEST(Dialer, WhoRefusesForAWhileIsGone) {
+  Listener gone;
+  gone.stop();
+  const auto start = Deadline::Clock::now();
+  const Status status = dialRank(3, std::vector{gone.address()}, keyOf(1), kSelf,
+                                 Deadline::within(kPatience), nobodyGivesUp)
+                            .status();
+  EXPECT_LT(Deadline::Clock::now() - start, milliseconds{6000});
+  EXPECT_EQ(status.code(), StatusCode::kPeerLost);
+  for (const std::string& part : {std::string("rank 3"), gone.address().text()})
+    EXPECT_NE(status.message().find(part), std::string_view::npos) << status.message();
+}
+
+TEST(Dialer, StopsWhenTheCommunicatorFails) {
+  Listener gone;
+  gone.stop();
+  const Status status =
+      dialRank(3, std::vector{gone.address()}, keyOf(1), kSelf, Deadline::within(kPatience), [] {
+        return Status::aborted("over");
+      }).status();
+  EXPECT_EQ(status.code(), StatusCode::kAborted);
+  EXPECT_EQ(status.message(), "over");
+}
+
+TEST(Dialer, WhoHasAnotherSecretIsNoRankOfThisJob) {
+  const Listener listener;
+  std::thread server([&] {
+    while (listener.letOneIn().status().code() == StatusCode::kMismatch) {
+    }
+  });
+  const Status status = dialRank(3, std::vector{listener.address()}, keyOf(2), kSelf,
+                                 Deadline::within(kPatience), nobodyGivesUp)
+                            .status();
+  EXPECT_EQ(status.code(), StatusCode::kMismatch) << status.message();
+  const Result<FileDescriptor> last = dialRank(3, std::vector{listener.address()}, keyOf(1), kSelf,
+                                               Deadline::within(kPatience), nobodyGivesUp);
+  server.join();
+  EXPECT_TRUE(last.ok());
+}
+
+TEST(Dialer, ARankWithoutAnAddressCannotBeReached) {
+  const Status status =
+      dialRank(3, {}, keyOf(1), kSelf, Deadline::within(kPatience), nobodyGivesUp).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotSupported);
+}
+
+}  // namespace
+}  // namespace rondo
