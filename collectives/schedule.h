@@ -34,7 +34,8 @@ inline constexpr int kCollectiveCount = 6;
 constexpr std::string_view collectiveName(Collective collective) {
   constexpr std::string_view kNames[kCollectiveCount] = {
       "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"};
-  return kNames[static_cast<int>(collective)];
+  const auto place = static_cast<std::size_t>(collective);
+  return place < kCollectiveCount ? kNames[place] : "unknown";
 }
 
 constexpr bool isReduction(Collective collective) {

@@ -143,7 +143,8 @@ void Communicator::abort() {
 
 Status Communicator::failAll(const Status& failure) {
   group_->fail(failure);
-  return group_->failure();
+  Status first = group_->failure();
+  return first.ok() ? failure : first;
 }
 
 Status Communicator::run(const CollectiveCall& call) try {
@@ -239,10 +240,11 @@ Status Communicator::checkPeer(PreparedOperation& operation,
   if (!judged.ok()) return failAll(judged);
   group_->refresh(peer);
   const bool finished = record.finished() >= current_.sequence && !group_->mayBeOnItsWay(peer);
-  const std::string whyLost = group_->whyLost(peer);
-  if (!finished && whyLost.empty()) return checkRejection(peer, record, watch);
+  if (!finished && group_->whyLost(peer).empty()) return checkRejection(peer, record, watch);
   // Whatever the peer did in this call has come by now, so what is missing will never come.
   group_->waitPlace(rank_).progress();
+  const std::string whyLost = group_->whyLost(peer);
+  if (!finished && whyLost.empty()) return {};  // it had just connected
   const bool stillBlocked = std::ranges::any_of(
       operation.lanes, [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });
   if (!stillBlocked) return {};
@@ -263,7 +265,7 @@ Status Communicator::checkRejection(int peer, const CallRecord& record, Watch& w
 }
 
 std::string Communicator::describeWait(const host::RunOutcome& outcome) {
-  if (outcome.flushing) return "what it sent to leave this rank";
+  if (outcome.flushing) return fmt::format("{} to read what was sent", group_->describeUnsent());
   return describePeer(current_, outcome.blocked, group_->record(outcome.blocked.peer));
 }
 

@@ -20,8 +20,8 @@ constexpr std::chrono::microseconds kBlindNap{50};
 /// Sleeps while something waits for room in a socket.
 constexpr std::chrono::microseconds kSendNap{500};
 
-/// One try to reach a rank, between looks whether the communicator has failed.
-constexpr std::chrono::milliseconds kLinkTry{1000};
+/// One try to reach a rank at all its addresses, between looks whether the communicator has failed.
+constexpr std::chrono::milliseconds kLinkTry{8000};
 
 /// Between looks for an answer: a round trip in a data centre takes 20 to 100 us.
 constexpr std::chrono::microseconds kAnswerPoll{200};
@@ -43,7 +43,11 @@ ProcessGroup::~ProcessGroup() {
 
 Status ProcessGroup::joinControl(Deadline deadline) {
   RONDO_RETURN_IF_ERROR(parts_.control->start(*this));
-  return parts_.control->joinTree(deadline);
+  Status joined = parts_.control->joinTree(deadline);
+  if (joined.code() != StatusCode::kPeerLost) return joined;
+  // A rank that needs nobody may have come and gone by now.
+  learnLoss(parts_.control->treeParent(), std::string(joined.message()));
+  return {};
 }
 
 // ---- connections
@@ -97,7 +101,8 @@ Result<ConnectionMemory> ProcessGroup::connectBy(Transport& transport,
 /// A peer on the board may not have come to serving its links yet; meanwhile the communicator may
 /// fail, which the board tells and links do not.
 Status ProcessGroup::linkTo(int peer) {
-  const Deadline deadline = Deadline::within(parts_.connectTimeout);
+  const Deadline deadline =
+      Deadline::within(onBoard(peer) ? parts_.leaveTimeout : parts_.connectTimeout);
   for (;;) {
     const Status linked = parts_.control->link(peer, earlier(deadline, Deadline::within(kLinkTry)));
     if (linked.code() != StatusCode::kTimeout || deadline.passed()) return linked;
@@ -149,7 +154,7 @@ std::string ProcessGroup::whyLost(int rank) {
   if (onBoard(rank)) return parts_.board->whyLost(rank);
   const std::scoped_lock lock(mutex_);
   const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
-  if (!remote.whyLost.empty() || remote.record.hasLeft()) return remote.whyLost;
+  if (!remote.whyLost.empty()) return remote.whyLost;
   for (const auto& transport : parts_.transports) {
     std::string why = transport->whyLost(rank);
     if (!why.empty())
@@ -176,14 +181,19 @@ bool ProcessGroup::drained(int peer) const {
 }
 
 RankNews ProcessGroup::newsFor(int asker) {
+  // The record first: who sees that a call is finished must know all that was posted for it.
+  RankNews news;
+  news.record = parts_.board->record(parts_.rank).words();
   const Traffic known = traffic(asker);
-  return {parts_.board->record(parts_.rank).words(), known.posted, known.released};
+  news.posted = known.posted;
+  news.released = known.released;
+  return news;
 }
 
 void ProcessGroup::learn(int rank, const RankNews& news) {
   const std::scoped_lock lock(mutex_);
   RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
-  // The counts first: who sees that a call is finished must know all that was posted for it.
+  // The counts first, for the same reason as in newsFor().
   remote.posted = news.posted;
   remote.released = news.released;
   remote.record.adopt(news.record);
@@ -211,10 +221,21 @@ void ProcessGroup::learnFailure(const Status& failure) {
 void ProcessGroup::leave(int /*rank*/) {
   if (std::exchange(left_, true)) return;
   awaitTaken();
+  if (failure().ok()) warnOfUntaken();
   for (const auto& transport : parts_.transports)
     transport->close();
   parts_.board->record(parts_.rank).leave();
-  parts_.control.reset();  // says goodbye
+  // Its end is that of this object: another thread may be spreading an abort.
+  if (parts_.control != nullptr) parts_.control->leave();
+}
+
+/// What was sent and cannot arrive any more is not this rank's failure, but must not go unsaid.
+void ProcessGroup::warnOfUntaken() const {
+  const std::vector<int> ranks = ranksThatHaveNotTaken();
+  if (ranks.empty()) return;
+  RONDO_LOG(kWarn, kCommunicator, (LogContext{parts_.rank, parts_.communicator}),
+            "leaves although ranks {} have not taken all that this rank sent them",
+            listRanks(ranks));
 }
 
 void ProcessGroup::awaitTaken() {

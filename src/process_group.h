@@ -10,6 +10,7 @@
 
 #include <poll.h>
 
+#include "src/bootstrap/roster.h"
 #include "src/control/control_plane.h"
 #include "transports/host_board.h"
 #include "transports/rank_group.h"
@@ -63,6 +64,10 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   void leave(int rank) override;
   std::string describe() const override;
 
+  std::string describeUnsent() const override {
+    return "ranks " + listRanks(ranksThatHaveNotTaken());
+  }
+
  private:
   /// What is known of a rank that is not reached by the board alone.
   struct RemoteRank {
@@ -104,6 +109,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   bool drained(int peer) const;
   bool takenByAll() const;
   void awaitTaken();
+  void warnOfUntaken() const;
   std::vector<int> ranksThatHaveNotTaken() const;
 
   Parts parts_;

@@ -42,6 +42,9 @@ class RankGroup {
   /// something can, or `rank` has left in good order.
   virtual std::string whyLost(int rank) = 0;
 
+  /// "ranks 2 and 3": to whom something posted is still on its way, for messages; may be empty.
+  virtual std::string describeUnsent() const { return {}; }
+
   /// Where `rank`, one of this process, waits for its peers. Valid as long as the group.
   virtual host::WaitPlace& waitPlace(int rank) = 0;
 

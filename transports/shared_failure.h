@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "kernels/memory_order.h"
 #include "src/status.h"
@@ -20,9 +22,13 @@ struct SharedFailure {
   std::int32_t code = 0;
   std::array<char, 1012> text{};  ///< ends with a zero
 
-  /// Makes `failure` the one that counts, if it is the first. @threads any
+  /// Makes `failure` the one that counts, if it is the first. On return there is one. @threads any
   void raise(const Status& failure) {
-    if (failure.ok() || !host::claimWord(claim, 0, 1)) return;
+    if (failure.ok()) return;
+    if (!host::claimWord(claim, 0, 1)) {
+      awaitFlag();
+      return;
+    }
     const std::string_view message = failure.message().substr(0, text.size() - 1);
     code = static_cast<std::int32_t>(failure.code());
     std::copy(message.begin(), message.end(), text.begin());
@@ -33,6 +39,14 @@ struct SharedFailure {
   Status read() {
     if (!host::flagRaised(flag)) return {};
     return {static_cast<StatusCode>(code), std::string(text.data())};
+  }
+
+  /// Waits until whoever was first has written its text. Not for ever: it may have been killed
+  /// half-way.
+  void awaitFlag() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+    while (!host::flagRaised(flag) && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
   }
 };
 

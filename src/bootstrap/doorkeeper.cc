@@ -37,8 +37,9 @@ Doorkeeper::Doorkeeper(Parts parts) : parts_(std::move(parts)) {}
 
 Doorkeeper::~Doorkeeper() = default;
 
-void Doorkeeper::addEvents(std::vector<pollfd>& events) const {
-  const int listening = acceptPause_.passed() ? parts_.listener.get() : -1;
+void Doorkeeper::addEvents(std::vector<pollfd>& events) {
+  accepting_ = acceptPause_.passed();
+  const int listening = accepting_ ? parts_.listener.get() : -1;
   events.push_back({.fd = listening, .events = POLLIN, .revents = 0});
   for (const auto& guest : guests_)
     events.push_back({.fd = guest->socket.get(), .events = POLLIN, .revents = 0});
@@ -46,7 +47,7 @@ void Doorkeeper::addEvents(std::vector<pollfd>& events) const {
 
 Deadline Doorkeeper::nextDeadline() const {
   Deadline next;
-  if (!acceptPause_.passed()) next = acceptPause_;
+  if (!accepting_) next = acceptPause_;
   for (const auto& guest : guests_)
     next = earlier(next, guest->deadline);
   return next;

@@ -47,9 +47,9 @@ class Doorkeeper {
   ~Doorkeeper();
 
   /// Appends what is to be polled, at most kMostHalfOpen + 1 entries.
-  void addEvents(std::vector<pollfd>& events) const;
+  void addEvents(std::vector<pollfd>& events);
 
-  /// Until when poll() may wait.
+  /// Until when poll() may wait for them.
   Deadline nextDeadline() const;
 
   /// Goes on with all connections for which something has happened.
@@ -72,6 +72,7 @@ class Doorkeeper {
   const Parts parts_;
   std::vector<std::unique_ptr<Guest>> guests_;  ///< oldest first
   Deadline acceptPause_ = Deadline::immediate();
+  bool accepting_ = true;  ///< whether the last addEvents() was after the pause
   LogQuota strangerQuota_;
 };
 

@@ -23,8 +23,9 @@ constexpr std::size_t kMostControlAddresses = 3;
 /// For the goodbyes of a rank that leaves.
 constexpr std::chrono::milliseconds kFarewell{1000};
 
-/// For a connection that has proved itself to say which one it is.
-constexpr std::chrono::milliseconds kOpeningTimeout{2000};
+/// For a connection that has proved itself to say which one it is. Long: it is a rank's, and a rank
+/// that is stopped for a while must not lose it.
+constexpr std::chrono::milliseconds kOpeningTimeout{60000};
 
 constexpr std::size_t kMaxOpenDataBytes = 64;
 
@@ -33,11 +34,6 @@ Result<FileDescriptor> makeWakeSignal() {
   if (signal.valid()) return signal;
   const int error = errno;
   return Status::systemError("cannot make an eventfd: {}", errnoText(error));
-}
-
-/// The parent of a rank in a binary tree in which every rank's parent is lower.
-int treeParent(int rank) {
-  return (rank - 1) / 2;
 }
 
 }  // namespace
@@ -77,13 +73,18 @@ ControlPlane::ControlPlane(const ControlSettings& settings,
       key_(key),
       wake_(std::move(wake)),
       addresses_(std::move(addresses)),
-      door_({.listener = std::move(listener),
-             .key = key,
-             .authenticator = authenticator,
-             .what = "ranks' connections",
-             .privateOnly = settings.privateOnly}) {}
+      door_(std::in_place,
+            Doorkeeper::Parts{.listener = std::move(listener),
+                              .key = key,
+                              .authenticator = authenticator,
+                              .what = "ranks' connections",
+                              .privateOnly = settings.privateOnly}) {}
 
 ControlPlane::~ControlPlane() {
+  leave();
+}
+
+void ControlPlane::leave() {
   if (!thread_.joinable()) return;
   {
     const std::scoped_lock lock(mutex_);
@@ -93,6 +94,11 @@ ControlPlane::~ControlPlane() {
   }
   wake();
   thread_.join();
+  const std::scoped_lock lock(mutex_);
+  links_.clear();
+  openings_.clear();
+  arrived_.clear();
+  door_.reset();  // whoever still comes is refused
 }
 
 Status ControlPlane::start(ControlSubject& subject) {
@@ -104,8 +110,13 @@ Status ControlPlane::start(ControlSubject& subject) {
   return {};
 }
 
+/// A binary tree in which every rank's parent is lower.
+int ControlPlane::treeParent() const {
+  return settings_.rank == 0 ? -1 : (settings_.rank - 1) / 2;
+}
+
 Status ControlPlane::joinTree(Deadline deadline) {
-  return settings_.rank == 0 ? Status() : link(treeParent(settings_.rank), deadline);
+  return settings_.rank == 0 ? Status() : link(treeParent(), deadline);
 }
 
 Status ControlPlane::link(int peer, Deadline deadline) {
@@ -201,11 +212,11 @@ void ControlPlane::collectEvents() {
   for (const auto& opening : openings_)
     events_.push_back({.fd = opening->socket.get(), .events = POLLIN, .revents = 0});
   doorEvents_ = events_.size();
-  door_.addEvents(events_);
+  door_->addEvents(events_);
 }
 
 Deadline ControlPlane::nextDeadline() const {
-  Deadline next = door_.nextDeadline();
+  Deadline next = door_->nextDeadline();
   if (leaving_) next = earlier(next, *leaving_);
   for (const auto& opening : openings_)
     next = earlier(next, opening->deadline);
@@ -217,7 +228,7 @@ void ControlPlane::handleEvents() {
     std::uint64_t count = 0;
     (void)!::read(wake_.get(), &count, sizeof count);
   }
-  for (Doorkeeper::Visitor& visitor : door_.serve(std::span(events_).subspan(doorEvents_)))
+  for (Doorkeeper::Visitor& visitor : door_->serve(std::span(events_).subspan(doorEvents_)))
     welcome(std::move(visitor));
   // Before the links: a rank that sends its data and ends must not be found dead before its data
   // is found.
@@ -246,6 +257,9 @@ void ControlPlane::welcome(Doorkeeper::Visitor visitor) {
 
 void ControlPlane::addLink(int peer, FileDescriptor socket) {
   links_.push_back(std::make_unique<ControlLink>(peer, std::move(socket)));
+  if (leaving_) {
+    appendNews(links_.back()->output(), ControlMessage::kGoodbye, subject_->newsFor(peer));
+  }
   if (!failure_.ok()) appendControlFailure(links_.back()->output(), failure_);
 }
 
@@ -256,19 +270,25 @@ ControlLink* ControlPlane::findLink(int peer) {
 }
 
 void ControlPlane::serveLink(ControlLink& link, short events) {
-  Status status;
-  while (events != 0 && status.ok()) {
-    Result<std::optional<Frame>> frame = link.receive();
-    status = frame.status();
-    if (!status.ok() || !frame->has_value()) break;
-    onFrame(link, **frame);
-  }
+  Status status = events != 0 ? receiveFrames(link) : Status();
   if (status.ok()) status = link.send();
   if (status.ok()) return;
+  // A goodbye may have come just before the end that sending has found.
+  (void)receiveFrames(link);
   if (!link.saidGoodbye()) {
     subject_->learnLoss(link.peer(), fmt::format("its process has ended ({})", status.message()));
   }
   link.end();
+}
+
+/// Handles all frames that are there.
+Status ControlPlane::receiveFrames(ControlLink& link) {
+  for (;;) {
+    const Result<std::optional<Frame>> frame = link.receive();
+    RONDO_RETURN_IF_ERROR(frame.status());
+    if (!frame->has_value()) return {};
+    onFrame(link, **frame);
+  }
 }
 
 void ControlPlane::onFrame(ControlLink& link, const Frame& frame) {
@@ -299,7 +319,7 @@ void ControlPlane::onFrame(ControlLink& link, const Frame& frame) {
 }
 
 void ControlPlane::spreadLocked(const Status& failure, const ControlLink* except) {
-  if (!failure_.ok()) return;
+  if (failure.ok() || !failure_.ok()) return;
   failure_ = failure;
   for (const auto& link : links_) {
     if (link.get() == except || link->ended()) continue;

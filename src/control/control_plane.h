@@ -70,8 +70,12 @@ class ControlPlane {
   ControlPlane(ControlPlane&&) = delete;
   ControlPlane& operator=(ControlPlane&&) = delete;
 
-  /// Says goodbye on all links and ends the thread, within a second or two.
   ~ControlPlane();
+
+  /// Says goodbye on all links and ends them and the thread, within a second or two. From then on
+  /// nobody can connect, and asking and spreading do nothing. @threads the one that has called
+  /// start()
+  void leave();
 
   /// Where this rank can be reached, best first, for the others.
   const std::vector<SocketAddress>& addresses() const { return addresses_; }
@@ -86,7 +90,10 @@ class ControlPlane {
   /// @errors SystemError.
   Status start(ControlSubject& subject);
 
-  /// Links this rank to its parent in the tree of all ranks.
+  /// The rank above this one in the tree of all ranks; -1 for the root.
+  int treeParent() const;
+
+  /// Links this rank to its parent in the tree.
   /// @errors those of dial().
   Status joinTree(Deadline deadline);
 
@@ -128,6 +135,7 @@ class ControlPlane {
   void welcome(Doorkeeper::Visitor visitor);
   void addLink(int peer, FileDescriptor socket);
   void serveLink(ControlLink& link, short events);
+  Status receiveFrames(ControlLink& link);
   void onFrame(ControlLink& link, const Frame& frame);
   void serveOpening(Opening& opening);
   Status receiveOpening(Opening& opening);
@@ -141,8 +149,8 @@ class ControlPlane {
   const std::vector<SocketAddress> addresses_;
   std::vector<std::vector<SocketAddress>> peers_;
   ControlSubject* subject_ = nullptr;
-  Doorkeeper door_;             // used by the thread only
-  std::vector<pollfd> events_;  // likewise: of wake_, links_, openings_, door_
+  std::optional<Doorkeeper> door_;  // until leave(); used by the thread only
+  std::vector<pollfd> events_;      // likewise: of wake_, links_, openings_, door_
   std::size_t polledLinks_ = 0;
   std::size_t doorEvents_ = 0;  // where door_'s begin
   mutable std::mutex mutex_;    // guards what follows

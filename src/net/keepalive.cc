@@ -19,11 +19,15 @@ void setOption(int socket, int level, int option, int value) {
 
 }  // namespace
 
-void detectDeadHost(int socket) {
+void probeSilentHost(int socket) {
   setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   setOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
   setOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
   setOption(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+}
+
+void detectDeadHost(int socket) {
+  probeSilentHost(socket);
   setOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledged);
 }
 

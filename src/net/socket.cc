@@ -89,7 +89,26 @@ Result<FileDescriptor> listenAtPort(const SocketAddress& at, int& error) {
   return socket;
 }
 
+/// Whether this host is to blame, and not the peer or the way to it.
+bool isOwnTrouble(int error) {
+  switch (error) {
+    case EACCES:
+    case EADDRINUSE:
+    case EADDRNOTAVAIL:
+    case EAGAIN:
+    case ENOBUFS:
+    case ENOMEM:
+    case EPERM:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Status connectFailure(const SocketAddress& address, int error) {
+  if (isOwnTrouble(error)) {
+    return Status::systemError("cannot connect to {}: {}", address.text(), errnoText(error));
+  }
   return Status::peerLost("cannot connect to {}: {}", address.text(), errnoText(error));
 }
 

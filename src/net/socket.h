@@ -48,7 +48,9 @@ struct AcceptedConnection {
 Result<std::optional<AcceptedConnection>> acceptConnection(int listener);
 
 /// One try to connect to `address`.
-/// @errors   PeerLost (refused, unreachable, ...), Timeout, SystemError (no socket to be had).
+/// @errors   PeerLost (refused, unreachable, ...), Timeout, SystemError (this host lacks something:
+/// a
+///   socket, a port, a permission).
 Result<FileDescriptor> connectOnce(const SocketAddress& address, Deadline deadline);
 
 /// A connection and to which of the addresses it leads.

@@ -126,6 +126,28 @@ Result<FileDescriptor> receiveDescriptor(int socket, Deadline deadline) {
   return descriptor;
 }
 
+/// The server takes its ranks one after another, so this one's turn may come after the handshake's
+/// own limit; then it is worth another try.
+Result<Arena> tryTakeArena(const std::string& address,
+                           const PeerIdentity& self,
+                           const SecretKey& key,
+                           Deadline deadline) {
+  const FileDescriptor socket = unixSocket(0);
+  if (!socket.valid()) return socketFailure("socket");
+  const UnixAddress server(address);
+  if (::connect(socket.get(), server.get(), server.length) != 0) {
+    const int error = errno;
+    return Status::peerLost(
+        "passing shared memory: the rank that hands it out is gone ({}); its own error says why",
+        errnoText(error));
+  }
+  RONDO_RETURN_IF_ERROR(authenticateAsClient(socket.get(), key, self, deadline,
+                                             "the rank that hands out shared memory"));
+  Result<FileDescriptor> file = receiveDescriptor(socket.get(), deadline);
+  if (!file.ok()) return std::move(file).status();
+  return Arena::map(*std::move(file));
+}
+
 }  // namespace
 
 ArenaListener::ArenaListener(FileDescriptor socket, std::string address)
@@ -170,22 +192,11 @@ Status ArenaListener::handOut(
 
 Result<Arena> takeArena(
     const std::string& address, int rank, int ranks, const SecretKey& key, Deadline deadline) {
-  const FileDescriptor socket = unixSocket(0);
-  if (!socket.valid()) return socketFailure("socket");
-  const UnixAddress server(address);
-  if (::connect(socket.get(), server.get(), server.length) != 0) {
-    const int error = errno;
-    return Status::peerLost(
-        "passing shared memory: the rank that hands it out is gone ({}); its own error says why",
-        errnoText(error));
+  for (;;) {
+    Result<Arena> arena =
+        tryTakeArena(address, {PeerRole::kSharedMemory, rank, ranks}, key, deadline);
+    if (arena.status().code() != StatusCode::kTimeout || deadline.passed()) return arena;
   }
-  // The server takes its ranks one after another, each within the handshake's own limit.
-  RONDO_RETURN_IF_ERROR(authenticateAsClient(socket.get(), key,
-                                             {PeerRole::kSharedMemory, rank, ranks}, deadline,
-                                             "the rank that hands out shared memory"));
-  Result<FileDescriptor> file = receiveDescriptor(socket.get(), deadline);
-  if (!file.ok()) return std::move(file).status();
-  return Arena::map(*std::move(file));
 }
 
 }  // namespace rondo::shm

@@ -37,7 +37,10 @@ class ShmTransport final : public Transport {
   std::size_t hugePageBytes() const override;
 
   /// Lets go of what board() and connections do not hold.
-  void close() override { group_.reset(); }
+  void close() override {
+    listener_.reset();
+    group_.reset();
+  }
 
   /// What the ranks share besides connections. Not null once open() was successful.
   std::shared_ptr<HostBoard> board() const { return group_; }

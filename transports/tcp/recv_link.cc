@@ -14,7 +14,8 @@ RecvLink::RecvLink(int peer, std::unique_ptr<PrivateConnection> connection)
 
 void RecvLink::adopt(FileDescriptor socket) {
   socket_ = std::move(socket);
-  detectDeadHost(socket_.get());
+  // Not more: a peer reads only while it is in a call, and may be late by any time.
+  probeSilentHost(socket_.get());
   connected_ = true;
 }
 

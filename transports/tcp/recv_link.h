@@ -38,6 +38,9 @@ class RecvLink {
   ///   peer's state says whether that matters.
   Result<bool> progress();
 
+  /// Takes no more: who still sends finds the connection ended.
+  void close() { end({}); }
+
   /// Whether nothing more will come from the peer on this link.
   bool ended() const { return ended_; }
 

@@ -14,7 +14,8 @@ SendLink::SendLink(int peer, FileDescriptor socket, std::unique_ptr<PrivateConne
       socket_(std::move(socket)),
       name_(fmt::format("rank {}", peer)),
       connection_(std::move(connection)) {
-  detectDeadHost(socket_.get());
+  // Not more: a peer reads only while it is in a call, and may be late by any time.
+  probeSilentHost(socket_.get());
 }
 
 Result<bool> SendLink::progress() {
