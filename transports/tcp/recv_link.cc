@@ -90,6 +90,10 @@ bool RecvLink::sendCredit() {
   }
 }
 
+void RecvLink::close() {
+  if (socket_.valid()) (void)sendCredit();  // so little always fits
+}
+
 void RecvLink::end(std::string why) {
   ended_ = true;
   whyLost_ = std::move(why);

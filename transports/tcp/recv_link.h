@@ -38,6 +38,10 @@ class RecvLink {
   ///   peer's state says whether that matters.
   Result<bool> progress();
 
+  /// Tells the peer what was released last. The connection stays: its end is to come after the
+  /// goodbye of this rank's control plane.
+  void close();
+
   /// Whether nothing more will come from the peer on this link.
   bool ended() const { return ended_; }
 

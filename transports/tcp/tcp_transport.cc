@@ -186,6 +186,8 @@ std::size_t TcpTransport::memoryBytes() const {
 void TcpTransport::close() {
   for (auto& [key, link] : sends_)
     link.close();
+  for (auto& [key, link] : recvs_)
+    link.close();
 }
 
 }  // namespace rondo::tcp
