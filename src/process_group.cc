@@ -222,11 +222,12 @@ void ProcessGroup::leave(int /*rank*/) {
   if (std::exchange(left_, true)) return;
   awaitTaken();
   if (failure().ok()) warnOfUntaken();
+  parts_.board->record(parts_.rank).leave();
+  // Its end is that of this object: another thread may be spreading an abort. It says goodbye before
+  // connections end, so that their end is no loss.
+  if (parts_.control != nullptr) parts_.control->leave();
   for (const auto& transport : parts_.transports)
     transport->close();
-  parts_.board->record(parts_.rank).leave();
-  // Its end is that of this object: another thread may be spreading an abort.
-  if (parts_.control != nullptr) parts_.control->leave();
 }
 
 /// What was sent and cannot arrive any more is not this rank's failure, but must not go unsaid.

@@ -105,7 +105,8 @@ class Transport {
   /// How much of it is mapped in huge pages, as far as that is known.
   virtual std::size_t hugePageBytes() const { return 0; }
 
-  /// This rank leaves in good order: nothing is posted any more.
+  /// This rank leaves in good order: nothing is posted or received any more. The peers learn what
+  /// it released last: it may live on, and they wait for taken().
   virtual void close() {}
 
  protected:

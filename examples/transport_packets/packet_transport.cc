@@ -244,6 +244,8 @@ std::size_t PacketTransport::memoryBytes() const {
 }
 
 void PacketTransport::close() {
+  for (auto& [key, link] : recvs_)
+    if (link.live()) giveCredit(link);
   for (auto& [key, link] : sends_) {
     SlotEntry goodbye{kGoodbye, 0};
     if (link.live())

@@ -2,7 +2,11 @@
 // connections, and nobody to tell news to.
 #pragma once
 
+#include <array>
+#include <chrono>
+#include <cstddef>
 #include <memory>
+#include <string>
 
 #include "src/control/control_plane.h"
 #include "tests/transport/transport_body.h"
@@ -29,6 +33,15 @@ inline SecretKey keyOfJob(int job) {
   return SecretKey(bytes);
 }
 
+/// The control plane of a rank, reached by the loopback.
+inline std::unique_ptr<ControlPlane> openControl(const RankPlace& place) {
+  ControlSettings settings;
+  settings.rank = place.rank;
+  settings.ranks = place.ranks;
+  settings.addresses.interfaces = "lo";
+  return *ControlPlane::open(settings, keyOfJob(place.job));
+}
+
 class TcpRank final : public TransportRank {
  public:
   explicit TcpRank(const RankPlace& place)
@@ -42,14 +55,6 @@ class TcpRank final : public TransportRank {
  private:
   /// For the making of one connection.
   static constexpr std::chrono::milliseconds kTransportTimeout{10000};
-
-  static std::unique_ptr<ControlPlane> openControl(const RankPlace& place) {
-    ControlSettings settings;
-    settings.rank = place.rank;
-    settings.ranks = place.ranks;
-    settings.addresses.interfaces = "lo";
-    return *ControlPlane::open(settings, keyOfJob(place.job));
-  }
 
   SilentSubject subject_;
   std::unique_ptr<ControlPlane> control_;

@@ -9,6 +9,10 @@ rondo_add_test(transport_test LABELS multiprocess
   SOURCES transport_test.cc
   LIBRARIES rondo_example_packets rondo_transport_body)
 
+rondo_add_test(faulty_transport_test LABELS fault
+  SOURCES faulty_transport_test.cc
+  LIBRARIES rondo_static)
+
 # Ranks are threads of the test, but meet and connect as processes do, so that one run covers
 # thousands of cases. The quick suites run under sanitizers, too: they take those with the label
 # collective.

@@ -214,6 +214,19 @@ TEST_P(TransportTest, LeavingInGoodOrderIsNoLoss) {
   EXPECT_FALSE(stream.recv.full());
 }
 
+TEST_P(TransportTest, WhoClosesGivesItsLastCredits) {
+  TransportTeam team(GetParam(), 2, kSmallSlots);
+  OneStream stream(team);
+  stream.send.step();
+  team.progressUntil([&] { return stream.recv.full(); });
+  EXPECT_TRUE(stream.recv.step());
+  team[1].close();  // and lives on, as a rank that was finalized
+  const Deadline deadline = Deadline::within(kTransportPatience);
+  while (!team[0].taken() && !deadline.passed())
+    ASSERT_TRUE(team[0].progress().ok());
+  EXPECT_TRUE(team[0].taken());
+}
+
 TEST_P(TransportTest, AReceiverThatHasLeftKeepsNobodyAwake) {
   TransportTeam team(GetParam(), 2, kSmallSlots);
   OneStream stream(team);

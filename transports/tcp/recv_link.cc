@@ -91,6 +91,11 @@ bool RecvLink::sendCredit() {
   }
 }
 
+void RecvLink::close() {
+  if (socket_.valid()) (void)sendCredit();  // so little always fits
+  end({});
+}
+
 void RecvLink::end(std::string why) {
   ended_ = true;
   whyLost_ = std::move(why);

@@ -38,8 +38,9 @@ class RecvLink {
   ///   peer's state says whether that matters.
   Result<bool> progress();
 
-  /// Takes no more: who still sends finds the connection ended.
-  void close() { end({}); }
+  /// Tells the peer what was released last, and takes no more: who still sends finds the connection
+  /// ended.
+  void close();
 
   /// Whether nothing more will come from the peer on this link.
   bool ended() const { return ended_; }
