@@ -70,14 +70,11 @@ void ProcessGroup::notePassedOver(const Transport& transport,
                                   int from,
                                   int to,
                                   const Status& why) const {
-  const LogContext context{parts_.rank, parts_.communicator};
-  constexpr const char* kText = "{} cannot connect ranks {} and {} and is passed over: {}";
   // Once for all ranks that share the memory: they would all say the same, over and over.
-  if (parts_.board->claimNotice()) {
-    RONDO_LOG(kWarn, kTransport, context, kText, transport.name(), from, to, why.message());
-  } else {
-    RONDO_LOG(kDebug, kTransport, context, kText, transport.name(), from, to, why.message());
-  }
+  if (!parts_.board->claimNotice()) return;
+  RONDO_LOG(kWarn, kTransport, (LogContext{parts_.rank, parts_.communicator}),
+            "{} cannot connect ranks {} and {} and is passed over: {}", transport.name(), from, to,
+            why.message());
 }
 
 Result<ConnectionMemory> ProcessGroup::connectBy(Transport& transport,

@@ -82,6 +82,10 @@ Status judgePeer(const Waiting& own, int peer, const CallRecord& record) {
 }
 
 Status finishedWithout(const Waiting& own, int peer, const CallRecord& record) {
+  // News of the peer may have come since it was judged.
+  if (const auto difference = firstDifference(own.record, record)) {
+    return differentCalls(own.rank, difference->first, peer, difference->second);
+  }
   const std::optional<CallSignature> theirs = record.read();
   return Status::mismatch(
       "rank {} called {}, but rank {} finished a different call #{} (its last call: {}): all ranks "

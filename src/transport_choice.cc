@@ -72,14 +72,10 @@ std::vector<std::string> reachableOffers(const TransportList& transports,
 
 /// Says that a transport which should work does not, and what is done without it.
 /// @param peer the lowest of the ranks that it should lead to: the lowest of all warns for all.
-void noteObstacle(int rank, int peer, std::string_view transport, const std::string& why) {
-  const LogContext context{.rank = rank};
-  constexpr const char* kText = "{} does not lead to rank {} and others and is passed over: {}";
-  if (rank < peer) {
-    RONDO_LOG(kWarn, kTransport, context, kText, transport, peer, why);
-  } else {
-    RONDO_LOG(kInfo, kTransport, context, kText, transport, peer, why);
-  }
+void warnOfObstacle(int rank, int peer, std::string_view transport, const std::string& why) {
+  if (rank > peer) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = rank},
+            "{} does not lead to rank {} and others and is passed over: {}", transport, peer, why);
 }
 
 }  // namespace
@@ -134,7 +130,7 @@ Result<std::vector<std::vector<std::size_t>>> chooseRoutes(const TransportList& 
       reasons += fmt::format("; {}: {}", transports[place]->name(), why);
       if (reachability.offered(place, peer) && !noted[place]) {
         noted[place] = true;
-        noteObstacle(rank, peer, transports[place]->name(), why);
+        warnOfObstacle(rank, peer, transports[place]->name(), why);
       }
     }
     if (routes[static_cast<std::size_t>(peer)].empty()) {

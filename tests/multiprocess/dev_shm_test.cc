@@ -3,10 +3,13 @@
 // itself.
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -78,6 +81,24 @@ TEST_F(DevShm, MayBeFull) {
   EXPECT_EQ(entries(), 1U);
 }
 
+/// Ten times one rank is killed, ten times both, sooner and later.
+TEST_F(DevShm, C02KilledRanksLeaveNothing) {
+  mountOver(kFolder, "size=4m");
+  for (int round = 0; round < 20; ++round) {
+    ForkedRanks processes(2, [](int rank, const rondoUniqueId_t& id) {
+      rondoComm_t comm = joinOrExit(2, rank, id);
+      while (rondoBarrier(comm, nullptr) == rondoSuccess) {
+      }
+      return 0;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds{5 * round});
+    processes.signal(0, SIGKILL);
+    if (round % 2 == 0) processes.signal(1, SIGKILL);
+  }
+  EXPECT_EQ(entries(), 0U);
+}
+
+/// The last: it leaves no /dev to this process.
 TEST_F(DevShm, MayBeAbsent) {
   mountOver("/dev", "size=1m");
   constexpr mode_t kDevice = S_IFCHR | 0666;

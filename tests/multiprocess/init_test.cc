@@ -1,5 +1,6 @@
-// Field tests N01, N04 and N10: ranks that meet while signals interrupt every call, on hosts whose
-// name leads nowhere, and with a rank that never comes or dies on the way.
+// Field tests N01, N04, N05, N10 and C09: ranks that meet while signals interrupt every call, on
+// hosts whose name leads nowhere, by addresses of different families, on one processor, and with a
+// rank that never comes or dies on the way.
 
 #include <cerrno>
 #include <chrono>
@@ -103,6 +104,50 @@ TEST(Init, N04TheHostNameIsNotAskedFor) {
     processes.expectSuccess();
     EXPECT_LT(Clock::now() - begin, milliseconds{2000}) << hosts;
   }
+}
+
+/// What ranks tell each other of themselves is of one family each, and not the same.
+TEST(Init, N05RanksOfDifferentFamiliesMeet) {
+  ForkedRanks processes(2, [](int rank, const rondoUniqueId_t& id) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
+    ::setenv("RONDO_ADVERTISE", rank == 0 ? "127.0.0.1" : "::1", 1);
+    rondoComm_t comm = joinOrExit(2, rank, id);
+    return callEverything(comm, 2, rank, 1000) + failed(comm, rondoCommDestroy(comm));
+  });
+  processes.expectSuccess();
+}
+
+/// How many threads of this process may run elsewhere than on the processors in `allowed`.
+int threadsNotBoundTo(const cpu_set_t& allowed) {
+  int astray = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    cpu_set_t mask;
+    const int thread = std::stoi(task.path().filename().string());
+    if (::sched_getaffinity(thread, sizeof mask, &mask) != 0) continue;
+    cpu_set_t common;
+    CPU_AND(&common, &mask, &allowed);
+    astray += CPU_EQUAL(&common, &mask) ? 0 : 1;
+  }
+  return astray;
+}
+
+TEST(Init, C09FourRanksOnOneProcessorStayThereAndFinish) {
+  cpu_set_t usable;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof usable, &usable), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0; --cpu) {
+    if (CPU_ISSET(cpu, &usable)) CPU_SET(cpu, &one);
+  }
+  ForkedRanks processes(4, [&one](int rank, const rondoUniqueId_t& id) {
+    if (::sched_setaffinity(0, sizeof one, &one) != 0) return 2;
+    rondoComm_t comm = joinOrExit(4, rank, id);
+    int wrong = threadsNotBoundTo(one);
+    for (int round = 0; round < 100; ++round)
+      wrong += failed(comm, rondoBarrier(comm, nullptr));
+    return wrong + failed(comm, rondoCommDestroy(comm));
+  });
+  processes.expectSuccess(milliseconds{20000});
 }
 
 std::size_t entriesOf(const char* folder) {

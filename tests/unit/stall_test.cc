@@ -61,6 +61,19 @@ TEST(Stall, NamesBothCallsThatDoNotBelongTogether) {
   EXPECT_NE(judged.message().find("count 65"), std::string_view::npos);
 }
 
+/// Its news came between the look at its record and the look at what it has finished.
+TEST(Stall, NamesBothCallsOfAPeerThatHasGoneOnMeanwhile) {
+  const CallSignature own = callNumber(7, Collective::kAllReduce, 64);
+  CallRecord record;
+  record.begin(callNumber(7, Collective::kAllReduce, 65));
+  record.finish(7);
+  record.begin(callNumber(8, Collective::kBarrier, 0));
+  const Status judged = finishedWithout(WaitingRank(own).view(), 1, record);
+  EXPECT_EQ(judged.code(), StatusCode::kMismatch);
+  EXPECT_NE(judged.message().find("count 64"), std::string_view::npos) << judged.message();
+  EXPECT_NE(judged.message().find("count 65"), std::string_view::npos) << judged.message();
+}
+
 TEST(Stall, DoesNotCallEqualCallsDifferent) {
   const CallSignature own = callNumber(7, Collective::kBarrier, 0);
   CallRecord record;
