@@ -220,8 +220,8 @@ void ProcessGroup::leave(int /*rank*/) {
   awaitTaken();
   if (failure().ok()) warnOfUntaken();
   parts_.board->record(parts_.rank).leave();
-  // Its end is that of this object: another thread may be spreading an abort. It says goodbye before
-  // connections end, so that their end is no loss.
+  // Its end is that of this object: another thread may be spreading an abort. It says goodbye
+  // before connections end, so that their end is no loss.
   if (parts_.control != nullptr) parts_.control->leave();
   for (const auto& transport : parts_.transports)
     transport->close();
