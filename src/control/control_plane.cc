@@ -271,10 +271,12 @@ ControlLink* ControlPlane::findLink(int peer) {
 
 void ControlPlane::serveLink(ControlLink& link, short events) {
   Status status = events != 0 ? receiveFrames(link) : Status();
-  if (status.ok()) status = link.send();
+  if (status.ok()) {
+    status = link.send();
+    // A goodbye may have come just before the end that sending has found.
+    if (!status.ok()) (void)receiveFrames(link);
+  }
   if (status.ok()) return;
-  // A goodbye may have come just before the end that sending has found.
-  (void)receiveFrames(link);
   if (!link.saidGoodbye()) {
     subject_->learnLoss(link.peer(), fmt::format("its process has ended ({})", status.message()));
   }
