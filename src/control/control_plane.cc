@@ -23,10 +23,6 @@ constexpr std::size_t kMostControlAddresses = 3;
 /// For the goodbyes of a rank that leaves.
 constexpr std::chrono::milliseconds kFarewell{1000};
 
-/// For a connection that has proved itself to say which one it is. Long: it is a rank's, and a rank
-/// that is stopped for a while must not lose it.
-constexpr std::chrono::milliseconds kOpeningTimeout{60000};
-
 constexpr std::size_t kMaxOpenDataBytes = 64;
 
 Result<FileDescriptor> makeWakeSignal() {
@@ -42,7 +38,7 @@ struct ControlPlane::Opening {
   FileDescriptor socket;  ///< none: it has opened, or was dropped
   int from = 0;
   FrameReader reader{kMaxOpenDataBytes};
-  Deadline deadline = Deadline::within(kOpeningTimeout);
+  Deadline deadline{};
 };
 
 Result<std::unique_ptr<ControlPlane>> ControlPlane::open(const ControlSettings& settings,
@@ -247,7 +243,10 @@ void ControlPlane::welcome(Doorkeeper::Visitor visitor) {
   if (known && who.role == PeerRole::kControl) {
     addLink(who.rank, std::move(visitor.socket));
   } else if (known && who.role == PeerRole::kData) {
-    openings_.push_back(std::make_unique<Opening>(Opening{std::move(visitor.socket), who.rank}));
+    openings_.push_back(
+        std::make_unique<Opening>(Opening{.socket = std::move(visitor.socket),
+                                          .from = who.rank,
+                                          .deadline = Deadline::within(settings_.openingTimeout)}));
   } else {
     RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = settings_.rank},
               "dropped rank {} of {} at {}, which came for another service, {}", who.rank,

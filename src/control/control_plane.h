@@ -55,6 +55,9 @@ struct ControlSettings {
   AddressRule addresses;
   PortRange ports;
   bool privateOnly = false;  ///< turn away who does not come by a private network
+  /// For a data connection that has proved itself to say which one it is. Long: it is a rank's, and
+  /// a rank that is stopped for a while must not lose it.
+  std::chrono::milliseconds openingTimeout{60000};
 };
 
 /// @threads any, unless a member says otherwise.

@@ -110,6 +110,7 @@ class ControlPlaneTest : public ::testing::Test {
       settings.rank = rank;
       settings.ranks = kRanks;
       settings.addresses.interfaces = "lo";
+      settings.openingTimeout = std::chrono::milliseconds{500};
       planes_.push_back(*ControlPlane::open(settings, keyOf(1)));
       addresses.push_back(planes_.back()->addresses());
     }
