@@ -50,8 +50,7 @@ Status ProcessGroup::joinControl(Deadline deadline) {
   return {};
 }
 
-// ---- connections
-// ---------------------------------------------------------------------------------
+// Connections.
 
 Result<ConnectionMemory> ProcessGroup::connection(int from, int to, int channel) {
   const int peer = from == parts_.rank ? to : from;
@@ -107,8 +106,7 @@ Status ProcessGroup::linkTo(int peer) {
   }
 }
 
-// ---- what is known of the others
-// -----------------------------------------------------------------
+// What is known of the others.
 
 CallRecord& ProcessGroup::record(int rank) {
   return onBoard(rank) ? parts_.board->record(rank)
@@ -137,8 +135,8 @@ void ProcessGroup::awaitRefreshed(int rank, std::chrono::milliseconds atMost) {
 }
 
 bool ProcessGroup::mayBeOnItsWay(int rank) {
-  const Traffic known = traffic(rank);
   if (!overWires(rank)) return false;
+  const Traffic known = traffic(rank);
   const std::scoped_lock lock(mutex_);
   const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
   // The board knows at once that a call is finished; what was posted for it is told later.
@@ -203,8 +201,7 @@ void ProcessGroup::learnLoss(int rank, const std::string& why) {
   if (!remote.record.hasLeft()) remote.whyLost = why;
 }
 
-// ---- failure and leaving
-// -------------------------------------------------------------------------
+// Failure and leaving.
 
 void ProcessGroup::fail(const Status& failure) {
   parts_.board->fail(failure);
@@ -263,8 +260,7 @@ bool ProcessGroup::takenByAll() const {
                              [](const auto& transport) { return transport->taken(); });
 }
 
-// ---- waiting
-// -------------------------------------------------------------------------------------
+// Waiting.
 
 bool ProcessGroup::progress() {
   bool moved = false;

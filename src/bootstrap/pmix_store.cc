@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 
 #include "src/bootstrap/launcher_store.h"
+#include "src/loaded_function.h"
 
 namespace rondo {
 
@@ -69,12 +70,6 @@ Status cannotLoad() {
       "(package "
       "libpmix2 on Debian and Ubuntu), or set RONDO_ROOT to where rank 0 listens",
       kLibrary, cause != nullptr ? cause : "a function is missing");
-}
-
-template <class Function>
-bool findFunction(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
 }
 
 Result<PmixFunctions> loadPmix() {

@@ -1,29 +1,19 @@
 #include "src/bootstrap/rendezvous.h"
 
-#include <cerrno>
 #include <cstdint>
 #include <utility>
-
-#include <sys/eventfd.h>
 
 #include "kernels/memory_order.h"
 #include "src/bootstrap/message_authentication.h"
 #include "src/bootstrap/rendezvous_service.h"
 #include "src/log.h"
 #include "src/net/advertised_addresses.h"
-#include "src/net/errno_text.h"
+#include "src/net/event_signal.h"
 #include "src/net/quiet_thread.h"
 
 namespace rondo {
 
 namespace {
-
-Result<FileDescriptor> makeStopSignal() {
-  FileDescriptor signal(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (signal.valid()) return signal;
-  const int error = errno;
-  return Status::systemError("cannot make an eventfd: {}", errnoText(error));
-}
 
 /// Where a root is, for itself and for others.
 struct Place {
@@ -73,7 +63,7 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::start(const RendezvousSettings& 
   RONDO_RETURN_IF_ERROR(place.status());
   const Result<UniqueIdContent> content = readUniqueId(place->id);
   RONDO_RETURN_IF_ERROR(content.status());
-  Result<FileDescriptor> stopSignal = makeStopSignal();
+  Result<FileDescriptor> stopSignal = makeEventSignal();
   RONDO_RETURN_IF_ERROR(stopSignal.status());
 
   std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(place->id, *std::move(stopSignal)));

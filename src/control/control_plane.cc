@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "src/control/dialer.h"
 #include "src/log.h"
-#include "src/net/errno_text.h"
+#include "src/net/event_signal.h"
 #include "src/net/quiet_thread.h"
 
 namespace rondo {
@@ -24,13 +22,6 @@ constexpr std::size_t kMostControlAddresses = 3;
 constexpr std::chrono::milliseconds kFarewell{1000};
 
 constexpr std::size_t kMaxOpenDataBytes = 64;
-
-Result<FileDescriptor> makeWakeSignal() {
-  FileDescriptor signal(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (signal.valid()) return signal;
-  const int error = errno;
-  return Status::systemError("cannot make an eventfd: {}", errnoText(error));
-}
 
 }  // namespace
 
@@ -52,7 +43,7 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::open(const ControlSettings& 
   Result<std::vector<SocketAddress>> addresses = addressesToAdvertise(
       settings.addresses, *listening, kMostControlAddresses, fmt::format("rank {}", settings.rank));
   RONDO_RETURN_IF_ERROR(addresses.status());
-  Result<FileDescriptor> wake = makeWakeSignal();
+  Result<FileDescriptor> wake = makeEventSignal();
   RONDO_RETURN_IF_ERROR(wake.status());
   return std::unique_ptr<ControlPlane>(new ControlPlane(settings, key, *authenticator,
                                                         *std::move(listener), *std::move(wake),
@@ -168,8 +159,7 @@ void ControlPlane::wake() const {
   (void)!::write(wake_.get(), &one, sizeof one);
 }
 
-// ---- the thread
-// ----------------------------------------------------------------------------------
+// The thread.
 
 void ControlPlane::run() {
   for (;;) {

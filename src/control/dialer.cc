@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "src/net/address_list.h"
 #include "src/net/backoff.h"
 
 namespace rondo {
@@ -26,13 +27,6 @@ Result<FileDescriptor> dialOnce(const SocketAddress& address,
                                              earlier(deadline, Deadline::within(kHandshakeTimeout)),
                                              address.text()));
   return socket;
-}
-
-std::string listOf(std::span<const SocketAddress> addresses) {
-  std::string list;
-  for (const SocketAddress& address : addresses)
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", address.text());
-  return list;
 }
 
 /// Not the peer being busy or its network slow: it, or its host, says no.
@@ -64,7 +58,7 @@ Result<FileDescriptor> dialRank(int peer,
     if (deadline.passed() || (allRefuse && refused.passed())) {
       const StatusCode code = allRefuse ? cause.code() : StatusCode::kTimeout;
       return Status(code, fmt::format("rank {} cannot be reached at {}: {}", peer,
-                                      listOf(addresses), cause.message()));
+                                      listAddresses(addresses), cause.message()));
     }
     backoff.pause(deadline);
   }

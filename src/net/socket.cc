@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "src/log.h"
+#include "src/net/address_list.h"
 #include "src/net/backoff.h"
 #include "src/net/errno_text.h"
 
@@ -119,14 +120,6 @@ bool connectedToItself(int socket, const SocketAddress& address) {
   return local.ok() && *local == address;
 }
 
-std::string listOf(std::span<const SocketAddress> addresses) {
-  std::string list;
-  for (const SocketAddress& address : addresses) {
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", address.text());
-  }
-  return list;
-}
-
 void logFailedTry(std::size_t number, const Status& cause) {
   RONDO_LOG(kDebug, kTransport, "try {}: {}", number, cause.message());
 }
@@ -224,8 +217,8 @@ Result<MadeConnection> connectWithRetry(std::span<const SocketAddress> addresses
     if (deadline.passed()) {
       const auto waited =
           std::chrono::duration_cast<std::chrono::milliseconds>(Deadline::Clock::now() - start);
-      return Status::timeout("nobody answers at {} after {} ms and {} tries: {}", listOf(addresses),
-                             waited.count(), tries, cause.message());
+      return Status::timeout("nobody answers at {} after {} ms and {} tries: {}",
+                             listAddresses(addresses), waited.count(), tries, cause.message());
     }
     if (index + 1 == addresses.size()) backoff.pause(deadline);
   }

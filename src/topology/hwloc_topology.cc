@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <hwloc.h>
 
+#include "src/loaded_function.h"
 #include "src/topology/pci_device.h"
 
 namespace rondo {
@@ -49,30 +50,24 @@ struct Hwloc {
   decltype(&::hwloc_distances_release) releaseDistances;
 };
 
-template <class Function>
-bool find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
 bool findAll(void* library, Hwloc& to) {
-  return find(library, "hwloc_get_api_version", to.apiVersion) &&
-         find(library, "hwloc_topology_init", to.init) &&
-         find(library, "hwloc_topology_destroy", to.destroy) &&
-         find(library, "hwloc_topology_set_flags", to.setFlags) &&
-         find(library, "hwloc_topology_set_io_types_filter", to.setIoFilter) &&
-         find(library, "hwloc_topology_set_components", to.setComponents) &&
-         find(library, "hwloc_topology_set_synthetic", to.setSynthetic) &&
-         find(library, "hwloc_topology_set_xmlbuffer", to.setXml) &&
-         find(library, "hwloc_topology_load", to.load) &&
-         find(library, "hwloc_get_type_depth", to.typeDepth) &&
-         find(library, "hwloc_get_nbobjs_by_depth", to.objectCount) &&
-         find(library, "hwloc_get_obj_by_depth", to.object) &&
-         find(library, "hwloc_bitmap_first", to.first) &&
-         find(library, "hwloc_bitmap_weight", to.weight) &&
-         find(library, "hwloc_bitmap_isset", to.isSet) &&
-         find(library, "hwloc_distances_get_by_name", to.distances) &&
-         find(library, "hwloc_distances_release", to.releaseDistances);
+  return findFunction(library, "hwloc_get_api_version", to.apiVersion) &&
+         findFunction(library, "hwloc_topology_init", to.init) &&
+         findFunction(library, "hwloc_topology_destroy", to.destroy) &&
+         findFunction(library, "hwloc_topology_set_flags", to.setFlags) &&
+         findFunction(library, "hwloc_topology_set_io_types_filter", to.setIoFilter) &&
+         findFunction(library, "hwloc_topology_set_components", to.setComponents) &&
+         findFunction(library, "hwloc_topology_set_synthetic", to.setSynthetic) &&
+         findFunction(library, "hwloc_topology_set_xmlbuffer", to.setXml) &&
+         findFunction(library, "hwloc_topology_load", to.load) &&
+         findFunction(library, "hwloc_get_type_depth", to.typeDepth) &&
+         findFunction(library, "hwloc_get_nbobjs_by_depth", to.objectCount) &&
+         findFunction(library, "hwloc_get_obj_by_depth", to.object) &&
+         findFunction(library, "hwloc_bitmap_first", to.first) &&
+         findFunction(library, "hwloc_bitmap_weight", to.weight) &&
+         findFunction(library, "hwloc_bitmap_isset", to.isSet) &&
+         findFunction(library, "hwloc_distances_get_by_name", to.distances) &&
+         findFunction(library, "hwloc_distances_release", to.releaseDistances);
 }
 
 /// It stays loaded until the process ends.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/control/messages.h"
+#include "tests/fuzz/feed_frames.h"
 #include "transports/connection.h"
 
 namespace rondo {
@@ -36,26 +37,11 @@ void check(const Frame& frame) {
   }
 }
 
-void attack(std::span<const std::byte> input) {
-  if (input.empty()) return;
-  const std::size_t pieceBytes = std::to_integer<std::size_t>(input[0]) + 1;
-  input = input.subspan(1);
-  FrameReader reader(kMaxControlBytes);
-  while (!input.empty() && reader.wanted() > 0) {
-    const std::size_t piece = std::min({input.size(), reader.wanted(), pieceBytes});
-    if (!reader.receive(input.first(piece)).ok()) {
-      RONDO_CHECK(reader.wanted() == 0 && !reader.complete());
-      return;
-    }
-    input = input.subspan(piece);
-    if (reader.complete()) check(reader.take());
-  }
-}
-
 }  // namespace
 }  // namespace rondo
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  rondo::attack(std::as_bytes(std::span(data, size)));
+  rondo::feedFrames(std::as_bytes(std::span(data, size)),
+                    rondo::FrameReader(rondo::kMaxControlBytes), rondo::check);
   return 0;
 }

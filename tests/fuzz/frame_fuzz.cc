@@ -7,6 +7,7 @@
 
 #include "src/bootstrap/frame.h"
 #include "src/bootstrap/rendezvous_messages.h"
+#include "tests/fuzz/feed_frames.h"
 
 namespace rondo {
 namespace {
@@ -32,26 +33,10 @@ void check(const Frame& frame) {
   }
 }
 
-void attack(std::span<const std::byte> input) {
-  if (input.empty()) return;
-  const std::size_t pieceBytes = std::to_integer<std::size_t>(input[0]) + 1;
-  input = input.subspan(1);
-  FrameReader reader;
-  while (!input.empty() && reader.wanted() > 0) {
-    const std::size_t piece = std::min({input.size(), reader.wanted(), pieceBytes});
-    if (!reader.receive(input.first(piece)).ok()) {
-      RONDO_CHECK(reader.wanted() == 0 && !reader.complete());
-      return;
-    }
-    input = input.subspan(piece);
-    if (reader.complete()) check(reader.take());
-  }
-}
-
 }  // namespace
 }  // namespace rondo
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  rondo::attack(std::as_bytes(std::span(data, size)));
+  rondo::feedFrames(std::as_bytes(std::span(data, size)), rondo::FrameReader(), rondo::check);
   return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "src/control/control_plane.h"
 #include "tests/transport/transport_body.h"
+#include "tests/unit/secret_keys.h"
 #include "transports/tcp/tcp_transport.h"
 
 namespace rondo::testing {
@@ -26,20 +27,13 @@ class SilentSubject final : public ControlSubject {
   void learnFailure(const Status& /*failure*/) override {}
 };
 
-/// 32 bytes that differ from job to job.
-inline SecretKey keyOfJob(int job) {
-  std::array<std::byte, SecretKey::kBytes> bytes;
-  bytes.fill(static_cast<std::byte>(job));
-  return SecretKey(bytes);
-}
-
 /// The control plane of a rank, reached by the loopback.
 inline std::unique_ptr<ControlPlane> openControl(const RankPlace& place) {
   ControlSettings settings;
   settings.rank = place.rank;
   settings.ranks = place.ranks;
   settings.addresses.interfaces = "lo";
-  return *ControlPlane::open(settings, keyOfJob(place.job));
+  return *ControlPlane::open(settings, keyOf(place.job));
 }
 
 class TcpRank final : public TransportRank {

@@ -11,7 +11,7 @@ namespace {
 TransportKind shmKind() {
   return {"shm", [](const RankPlace& place) {
             return std::make_unique<PlainRank<shm::ShmTransport>>(place.rank, hostIdentity(""),
-                                                                  place.slots, keyOfJob(place.job));
+                                                                  place.slots, keyOf(place.job));
           }};
 }
 

@@ -21,6 +21,7 @@
 #include "src/control/dialer.h"
 #include "src/log.h"
 #include "src/net/socket.h"
+#include "tests/unit/secret_keys.h"
 
 namespace rondo {
 namespace {
@@ -29,12 +30,6 @@ using std::chrono::milliseconds;
 
 /// Long for anything that succeeds.
 constexpr milliseconds kPatience{20000};
-
-SecretKey keyOf(int byte) {
-  std::array<std::byte, SecretKey::kBytes> bytes;
-  bytes.fill(static_cast<std::byte>(byte));
-  return SecretKey(bytes);
-}
 
 /// Waits until `done`; false if that takes too long.
 bool eventually(const std::function<bool()>& done, milliseconds patience = kPatience) {

@@ -10,18 +10,14 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "tests/unit/secret_keys.h"
+
 namespace rondo {
 namespace {
 
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPatience{20000};
-
-SecretKey keyOf(int byte) {
-  std::array<std::byte, SecretKey::kBytes> bytes;
-  bytes.fill(static_cast<std::byte>(byte));
-  return SecretKey(bytes);
-}
 
 constexpr PeerIdentity kSelf{.role = PeerRole::kData, .rank = 2, .ranks = 5};
 

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 
 #include "src/net/file_descriptor.h"
+#include "tests/unit/secret_keys.h"
 
 namespace rondo {
 namespace {
@@ -28,12 +29,6 @@ MessageAuthenticator authenticator() {
   const Result<MessageAuthenticator> shared = MessageAuthenticator::shared();
   RONDO_CHECK(shared.ok());
   return *shared;
-}
-
-SecretKey keyOf(unsigned char seed) {
-  std::array<std::byte, SecretKey::kBytes> bytes{};
-  bytes.fill(std::byte{seed});
-  return SecretKey(bytes);
 }
 
 Nonce nonceOf(unsigned char seed) {

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/secret_keys.h"
 #include "transports/shm/arena.h"
 #include "transports/shm/arena_exchange.h"
 #include "transports/shm/shm_group.h"
@@ -20,12 +21,6 @@ namespace rondo::shm {
 namespace {
 
 using std::chrono::milliseconds;
-
-SecretKey keyOf(int byte) {
-  std::array<std::byte, SecretKey::kBytes> bytes;
-  bytes.fill(static_cast<std::byte>(byte));
-  return SecretKey(bytes);
-}
 
 TEST(Arena, CannotBeShrunkUnderAReader) {
   Result<Arena> arena = Arena::create(1 << 20);

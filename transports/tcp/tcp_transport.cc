@@ -2,18 +2,13 @@
 
 #include <algorithm>
 
+#include "src/net/address_list.h"
+
 namespace rondo::tcp {
 
 namespace {
 
-/// "10.0.0.1:4000,[fd00::1]:4000"
-std::string listOf(const std::vector<SocketAddress>& addresses) {
-  std::string list;
-  for (const SocketAddress& address : addresses)
-    list += fmt::format("{}{}", list.empty() ? "" : ",", address.text());
-  return list;
-}
-
+/// Reads "10.0.0.1:4000,[fd00::1]:4000".
 Result<std::vector<SocketAddress>> parseList(std::string_view list) {
   std::vector<SocketAddress> addresses;
   while (!list.empty()) {
@@ -41,7 +36,7 @@ TcpTransport::TcpTransport(int rank,
 
 Result<std::string> TcpTransport::offer() {
   if (control_ == nullptr) return whyNot_;
-  return listOf(control_->addresses());
+  return listAddresses(control_->addresses(), ",");
 }
 
 bool TcpTransport::canReach(int /*peer*/, std::string_view offer) const {
