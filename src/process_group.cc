@@ -26,6 +26,9 @@ constexpr std::chrono::milliseconds kLinkTry{8000};
 /// Between looks for an answer: a round trip in a data centre takes 20 to 100 us.
 constexpr std::chrono::microseconds kAnswerPoll{200};
 
+/// What a rank said on its control link before its data connection ended has come by then.
+constexpr std::chrono::milliseconds kLastWords{500};
+
 double mebibytes(std::size_t bytes) {
   return std::ceil(static_cast<double>(bytes) / (1 << 20) * 10) / 10;
 }
@@ -148,10 +151,19 @@ std::string ProcessGroup::whyLost(int rank) {
   if (!drained(rank)) return {};
   if (onBoard(rank)) return parts_.board->whyLost(rank);
   const std::scoped_lock lock(mutex_);
-  const RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
+  RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
   if (!remote.whyLost.empty()) return remote.whyLost;
+  std::string ended = dataConnectionEnded(rank);
+  if (ended.empty()) return {};
+  // A rank that ended with an error told it on the control link first, but the news of the two
+  // sockets come in any order; the link's own end is seen in learnLoss().
+  if (remote.lastWords.never()) remote.lastWords = Deadline::within(kLastWords);
+  return remote.lastWords.passed() ? ended : std::string();
+}
+
+std::string ProcessGroup::dataConnectionEnded(int peer) const {
   for (const auto& transport : parts_.transports) {
-    std::string why = transport->whyLost(rank);
+    const std::string why = transport->whyLost(peer);
     if (!why.empty())
       return fmt::format("its {} connection has ended ({})", transport->name(), why);
   }

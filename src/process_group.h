@@ -75,7 +75,8 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
     std::uint64_t heard = 0;     ///< times that it has told
     std::uint64_t posted = 0;    ///< to this rank, as it last told
     std::uint64_t released = 0;  ///< of this rank's, as it last told
-    std::string whyLost;
+    std::string whyLost;         ///< as the control plane says it
+    Deadline lastWords;          ///< from when on the end of a data connection is the peer's own
   };
 
   // ControlSubject
@@ -107,6 +108,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   Result<ConnectionMemory> connectBy(Transport& transport, int from, int to, int channel);
   Traffic traffic(int peer) const;
   bool drained(int peer) const;
+  std::string dataConnectionEnded(int peer) const;
   bool takenByAll() const;
   void awaitTaken();
   void warnOfUntaken() const;

@@ -1,0 +1,17 @@
+#include "src/format.h"
+
+#include <fmt/format-inl.h>
+
+// What fmt's headers declare and leave to one translation unit.
+FMT_BEGIN_NAMESPACE
+namespace detail {
+
+template auto dragonbox::to_decimal(float) noexcept -> dragonbox::decimal_fp<float>;
+template auto dragonbox::to_decimal(double) noexcept -> dragonbox::decimal_fp<double>;
+template auto thousands_sep_impl(locale_ref) -> thousands_sep_result<char>;
+template auto decimal_point_impl(locale_ref) -> char;
+template void buffer<char>::append(const char*, const char*);
+template void vformat_to(buffer<char>&, string_view, format_args, locale_ref);
+
+}  // namespace detail
+FMT_END_NAMESPACE
