@@ -1,0 +1,83 @@
+// What kernels may ask of the machine they run on, by name: everything in kernels/cuda/ is written
+// against these functions and against nothing else of a GPU, so that the same source runs in a
+// kernel and, thread by thread, on a CPU. nvcc reads their definitions from device_ptx.h; other
+// compilers see declarations, which the emulator of tests/cuda/emulator/ defines.
+//
+// Threads of a block are numbered from 0; 32 consecutive ones are a warp. A function is called by
+// one thread for itself unless it says "all threads of the block" or "of the warp": then by all of
+// them, in the same order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/portability.h"
+
+namespace rondo::device {
+
+/// Threads of a warp.
+inline constexpr unsigned kWarpThreads = 32;
+
+/// Sixteen bytes that move as two halves of eight. Each half is read and written whole; between the
+/// halves anything may happen.
+struct alignas(16) Pack {
+  std::uint64_t half[2] = {0, 0};
+};
+
+// Who is calling.
+
+RONDO_DEVICE unsigned threadIndex();
+RONDO_DEVICE unsigned blockThreads();
+RONDO_DEVICE unsigned blockIndex();
+
+/// The block's own memory, as many bytes as the launch asked for, aligned to 16 bytes; undefined at
+/// first. Ordered among the threads of the block by syncBlock().
+RONDO_DEVICE std::byte* sharedMemory();
+
+// Waiting for each other.
+
+/// All threads of the block: returns when all have called it. What any of them wrote before is
+/// visible to all of them after.
+RONDO_DEVICE void syncBlock();
+
+/// syncBlock(), and whether any thread passed true.
+RONDO_DEVICE bool syncBlockAny(bool mine);
+
+/// All threads of the warp: whether any passed true. Orders nothing.
+RONDO_DEVICE bool anyInWarp(bool mine);
+
+// Memory that another rank, or the host, reads or writes meanwhile.
+
+/// Posts a counter: everything that this thread wrote or read before, and what other threads of
+/// its block did before the last syncBlock(), is visible to, or done before, whoever sees the new
+/// value with observeCounter(), on this GPU, on another one or on the host. Prevents: a full slot
+/// seen with stale bytes; a slot overwritten while it is still being read. PTX: st.release.sys.
+RONDO_DEVICE void postCounter(std::uint64_t& counter, std::uint64_t value);
+
+/// Reads a counter that a peer posts. What the peer did before is visible to this thread, and to
+/// other threads of its block after the next syncBlock(). PTX: ld.acquire.sys.
+RONDO_DEVICE std::uint64_t observeCounter(const std::uint64_t& counter);
+
+/// Reads a word that the host may change at any time; orders nothing. PTX: ld.relaxed.sys.
+RONDO_DEVICE std::uint32_t peekFlag(const std::uint32_t& flag);
+
+/// Writes a pack that a peer polls with peekPack(): each half carries its own mark of being there,
+/// so that no order is needed. PTX: st.relaxed.sys.v2.
+RONDO_DEVICE void placePack(Pack& to, Pack value);
+
+/// Reads a pack that a peer writes with placePack(): each half is its old or its new value.
+/// PTX: ld.relaxed.sys.v2.
+RONDO_DEVICE Pack peekPack(const Pack& from);
+
+/// Writes the pack of each thread of an aligned group of 8 in a warp as one 128-byte line: whoever
+/// sees the new last half of the line with peekPack() of a whole warp sees the line new. All
+/// threads of the warp; `to` of the first of each group is aligned to 128 bytes.
+/// PTX: one st.relaxed.sys.v2 by the whole warp, after bar.warp.sync. That a GPU keeps the line
+/// together is the GPU's promise only where LL128 is switched on.
+RONDO_DEVICE void placeLine128(Pack& to, Pack value);
+
+}  // namespace rondo::device
+
+#if defined(__CUDACC__)
+#include "kernels/cuda/device_ptx.h"
+#endif
