@@ -125,7 +125,7 @@ RONDO_HD constexpr std::size_t accumulatorBytes(DataType type, ReduceOp op) {
 }
 
 /// False for the one pair that has no meaning: the average of truth values.
-constexpr bool isReducible(DataType type, ReduceOp op) {
+RONDO_HD constexpr bool isReducible(DataType type, ReduceOp op) {
   return !(type == DataType::kBool && (op == ReduceOp::kAvg || op == ReduceOp::kPreMulSum));
 }
 

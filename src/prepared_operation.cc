@@ -7,15 +7,9 @@ namespace rondo {
 namespace {
 
 host::Arithmetic arithmeticOf(const PlanRequest& request, int ranks) {
-  host::Arithmetic arithmetic;
-  arithmetic.elemBytes = elementBytes(request.type);
-  arithmetic.accumulatorBytes = arithmetic.elemBytes;
-  if (!isReduction(request.collective)) return arithmetic;
-  arithmetic.accumulatorBytes = accumulatorBytes(request.type, request.op);
-  arithmetic.combine = host::combineFunction(request.type, request.op, host::bestSimdTarget());
-  if (request.op == ReduceOp::kAvg) arithmetic.divisor = static_cast<std::uint64_t>(ranks);
-  arithmetic.truthValues = request.type == DataType::kBool;
-  return arithmetic;
+  if (!isReduction(request.collective)) return {.rules = moveArithmetic(request.type)};
+  return {.rules = reductionArithmetic(request.type, request.op, ranks),
+          .combine = host::combineFunction(request.type, request.op, host::bestSimdTarget())};
 }
 
 Result<host::Lane> bindLane(const AnySchedule& schedule,
@@ -54,7 +48,8 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
   for (int channel = 0; channel < plan->channels; ++channel) {
     const AnySchedule schedule(plan->algorithm,
                                scheduleArgs(*plan, request, facts.ranks, rank, channel));
-    Result<host::Lane> lane = bindLane(schedule, channel, operation.arithmetic.elemBytes, ends);
+    Result<host::Lane> lane =
+        bindLane(schedule, channel, operation.arithmetic.rules.elemBytes, ends);
     if (!lane.ok()) return std::move(lane).status();
     operation.lanes.push_back(*std::move(lane));
   }

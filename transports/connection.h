@@ -19,6 +19,7 @@
 
 #include "kernels/memory_order.h"
 #include "transports/doorbell.h"
+#include "transports/slot_entry.h"
 
 namespace rondo {
 
@@ -31,12 +32,6 @@ inline constexpr int kMaxChannels = 32;
 /// A counter on a cache line of its own.
 struct alignas(64) CounterLine {
   std::uint64_t value = 0;
-};
-
-/// What the sender says about a full slot.
-struct SlotEntry {
-  std::uint64_t bytes = 0;  ///< payload in the slot
-  std::uint64_t call = 0;   ///< fingerprint of the sender's call (transports/call_record.h)
 };
 
 struct ConnectionControl {

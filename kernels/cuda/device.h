@@ -1,6 +1,6 @@
 // What kernels may ask of the machine they run on, by name: everything in kernels/cuda/ is written
 // against these functions and against nothing else of a GPU, so that the same source runs in a
-// kernel and, thread by thread, on a CPU. nvcc reads their definitions from device_ptx.h; other
+// kernel and, thread by thread, on a CPU. nvcc reads their definitions from device_ptx.cuh; other
 // compilers see declarations, which the emulator of tests/cuda/emulator/ defines.
 //
 // Threads of a block are numbered from 0; 32 consecutive ones are a warp. A function is called by
@@ -58,8 +58,16 @@ RONDO_DEVICE void postCounter(std::uint64_t& counter, std::uint64_t value);
 /// other threads of its block after the next syncBlock(). PTX: ld.acquire.sys.
 RONDO_DEVICE std::uint64_t observeCounter(const std::uint64_t& counter);
 
+/// Posts the counter of slots that were read by peekPack(): what those reads gave has decided
+/// branches of this thread, and of its block before the last syncBlock(), so they are over, and
+/// nothing else was read that the peer may now overwrite. PTX: st.relaxed.sys.
+RONDO_DEVICE void creditLines(std::uint64_t& counter, std::uint64_t value);
+
 /// Reads a word that the host may change at any time; orders nothing. PTX: ld.relaxed.sys.
 RONDO_DEVICE std::uint32_t peekFlag(const std::uint32_t& flag);
+
+/// Writes a word that the host may look at any time; orders nothing. PTX: st.relaxed.sys.
+RONDO_DEVICE void tellHost(std::int32_t& word, std::int32_t value);
 
 /// Writes a pack that a peer polls with peekPack(): each half carries its own mark of being there,
 /// so that no order is needed. PTX: st.relaxed.sys.v2.
@@ -79,5 +87,5 @@ RONDO_DEVICE void placeLine128(Pack& to, Pack value);
 }  // namespace rondo::device
 
 #if defined(__CUDACC__)
-#include "kernels/cuda/device_ptx.h"
+#include "kernels/cuda/device_ptx.cuh"
 #endif

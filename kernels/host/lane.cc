@@ -12,18 +12,6 @@ Form formOf(Wire wire) {
   return wire == Wire::kAccumulator ? Form::kAccumulator : Form::kNative;
 }
 
-/// True if the step's result is its only source, byte for byte.
-bool onlyMoves(const Step& step, const Arithmetic& arithmetic) {
-  if (arithmetic.combine == nullptr) return true;
-  if (step.sources() != 1) return false;
-  const bool scales = step.own == Source::kInput && arithmetic.scale != nullptr;
-  const bool divides = step.last && arithmetic.divisor != 0;
-  const bool widens = arithmetic.accumulatorBytes != arithmetic.elemBytes &&
-                      (step.recvWire != Wire::kNative || step.sendWire != Wire::kNative);
-  const bool normalises = step.last && arithmetic.truthValues;
-  return !scales && !divides && !widens && !normalises;
-}
-
 }  // namespace
 
 Lane::Lane(const AnySchedule& schedule,
@@ -57,7 +45,7 @@ StepResult Lane::tryStep(const Work& work) {
 bool Lane::slotMatches(const Step& step, int index, const Work& work) {
   const SlotEntry& entry = recvEnd(step, index).entry();
   return entry.call == work.call &&
-         entry.bytes == step.slotElems() * work.arithmetic.wireBytes(step.recvWire);
+         entry.bytes == step.slotElems() * work.arithmetic.rules.wireBytes(step.recvWire);
 }
 
 bool Lane::slotsMatch(const Step& step, const Work& work) {
@@ -72,24 +60,24 @@ void Lane::runRow(const Step& step, std::size_t row, const Work& work) {
   gatherTargets(step, row, work);
   if (targets_.empty()) return;
   const Arithmetic& arithmetic = work.arithmetic;
-  if (onlyMoves(step, arithmetic)) {
+  if (arithmetic.rules.onlyMoves(step)) {
     copies_.clear();
     for (const Target& target : targets_)
       copies_.push_back(target.data);
-    copyToAll(operands_.front().data, copies_, step.elems * arithmetic.elemBytes);
+    copyToAll(operands_.front().data, copies_, step.elems * arithmetic.rules.elemBytes);
     return;
   }
   CombineArgs args;
   args.sources = operands_;
   args.targets = targets_;
   args.elems = step.elems;
-  args.divisor = step.last ? arithmetic.divisor : 0;
+  args.divisor = step.last ? arithmetic.rules.divisor : 0;
   args.scale = arithmetic.scale;
   arithmetic.combine(args);
 }
 
 void Lane::gatherOperands(const Step& step, std::size_t row, const Work& work) {
-  const std::size_t rowBytes = step.elems * work.arithmetic.wireBytes(step.recvWire);
+  const std::size_t rowBytes = step.elems * work.arithmetic.rules.wireBytes(step.recvWire);
   operands_.clear();
   for (int i = 0; i < step.recv.count; ++i) {
     if (i == step.ownPosition && step.own != Source::kNone) {
@@ -103,7 +91,7 @@ void Lane::gatherOperands(const Step& step, std::size_t row, const Work& work) {
 }
 
 Operand Lane::ownOperand(const Step& step, std::size_t row, const Work& work) const {
-  const std::size_t elemBytes = work.arithmetic.elemBytes;
+  const std::size_t elemBytes = work.arithmetic.rules.elemBytes;
   switch (step.own) {
     case Source::kInput:
       return {work.buffers.input + step.userRow(step.inputOffset, row) * elemBytes,
@@ -120,8 +108,8 @@ Operand Lane::ownOperand(const Step& step, std::size_t row, const Work& work) co
 }
 
 void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
-  const std::size_t elemBytes = work.arithmetic.elemBytes;
-  const std::size_t rowBytes = step.elems * work.arithmetic.wireBytes(step.sendWire);
+  const std::size_t elemBytes = work.arithmetic.rules.elemBytes;
+  const std::size_t rowBytes = step.elems * work.arithmetic.rules.wireBytes(step.sendWire);
   targets_.clear();
   for (int i = 0; i < step.send.count; ++i) {
     targets_.push_back({sendEnd(step, i).slot() + row * rowBytes, formOf(step.sendWire)});
@@ -135,7 +123,8 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
 }
 
 void Lane::passSlots(const Step& step, const Work& work) {
-  const SlotEntry entry{step.slotElems() * work.arithmetic.wireBytes(step.sendWire), work.call};
+  const SlotEntry entry{step.slotElems() * work.arithmetic.rules.wireBytes(step.sendWire),
+                        work.call};
   for (int i = 0; i < step.send.count; ++i)
     sendEnd(step, i).post(entry);
   for (int i = 0; i < step.recv.count; ++i)

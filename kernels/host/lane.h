@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/any_schedule.h"
+#include "kernels/arithmetic.h"
 #include "kernels/host/combine.h"
 #include "transports/connection.h"
 
@@ -18,18 +19,11 @@ struct Buffers {
   std::byte* output = nullptr;
 };
 
-/// The arithmetic of one operation, the same for all its steps.
+/// The arithmetic of one operation, and the code that does it.
 struct Arithmetic {
+  StepArithmetic rules;
   CombineFn combine = nullptr;  ///< null: the operation only moves data
-  std::size_t elemBytes = 1;
-  std::size_t accumulatorBytes = 1;  ///< elemBytes where sums are carried in the element's own type
-  std::uint64_t divisor = 0;         ///< avg: the number of ranks; else 0
-  const void* scale = nullptr;       ///< premulsum: the factor of own input; else null
-  bool truthValues = false;          ///< a result is 0 or 1, even that of a lone contribution
-
-  std::size_t wireBytes(Wire wire) const {
-    return wire == Wire::kAccumulator ? accumulatorBytes : elemBytes;
-  }
+  const void* scale = nullptr;  ///< premulsum: the factor of own input; else null
 };
 
 /// What all lanes of one operation share.

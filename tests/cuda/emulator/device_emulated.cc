@@ -68,6 +68,16 @@ std::uint64_t observeCounter(const std::uint64_t& counter) {
   return std::atomic_ref(const_cast<std::uint64_t&>(counter)).load(std::memory_order_acquire);
 }
 
+void creditLines(std::uint64_t& counter, std::uint64_t value) {
+  Scheduler::active().beforeStore(Operation::kCreditLines, &counter);
+  std::atomic_ref(counter).store(value, std::memory_order_relaxed);
+}
+
+void tellHost(std::int32_t& word, std::int32_t value) {
+  Scheduler::active().beforeStore(Operation::kTellHost, &word);
+  std::atomic_ref(word).store(value, std::memory_order_relaxed);
+}
+
 std::uint32_t peekFlag(const std::uint32_t& flag) {
   Scheduler::active().beforeLoad(Operation::kPeekFlag, &flag);
   return std::atomic_ref(const_cast<std::uint32_t&>(flag)).load(std::memory_order_relaxed);

@@ -14,7 +14,9 @@ enum class Operation : std::uint8_t {
   kPlaceLine128,
   kPostCounter,
   kObserveCounter,
+  kCreditLines,
   kPeekFlag,
+  kTellHost,
   kPlacePack,
   kPeekPack,
 };
@@ -32,14 +34,16 @@ constexpr const char* name(Operation operation) {
       return "anyInWarp";
     case Operation::kPlaceLine128:
       return "placeLine128";
-    case Operation::kPeekLine128:
-      return "peekLine128";
     case Operation::kPostCounter:
       return "postCounter";
     case Operation::kObserveCounter:
       return "observeCounter";
+    case Operation::kCreditLines:
+      return "creditLines";
     case Operation::kPeekFlag:
       return "peekFlag";
+    case Operation::kTellHost:
+      return "tellHost";
     case Operation::kPlacePack:
       return "placePack";
     case Operation::kPeekPack:

@@ -45,10 +45,18 @@ RONDO_DEVICE std::uint64_t observeCounter(const std::uint64_t& counter) {
   return value;
 }
 
+RONDO_DEVICE void creditLines(std::uint64_t& counter, std::uint64_t value) {
+  asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(&counter), "l"(value) : "memory");
+}
+
 RONDO_DEVICE std::uint32_t peekFlag(const std::uint32_t& flag) {
   std::uint32_t value;
   asm volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(value) : "l"(&flag) : "memory");
   return value;
+}
+
+RONDO_DEVICE void tellHost(std::int32_t& word, std::int32_t value) {
+  asm volatile("st.relaxed.sys.s32 [%0], %1;" ::"l"(&word), "r"(value) : "memory");
 }
 
 RONDO_DEVICE void placePack(Pack& to, Pack value) {

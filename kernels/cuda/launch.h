@@ -1,0 +1,107 @@
+// What the host hands to a kernel: plain data that both compilers lay out alike. What belongs to a
+// connection or a prepared operation lies in device memory and lives as long as that; what changes
+// from call to call travels in the kernel's arguments. Counters are in device memory and never in
+// arguments, so a captured launch that is replayed goes on where the last launch ended.
+//
+//     LaunchArgs --- ranks[r] (RankWork) --- lanes[c] (Lane) --- send[e], recv[e] (End)
+//
+// Block r * channels + c of the launch runs lane c of its r-th rank.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "collectives/registry.h"
+#include "collectives/schedule.h"
+#include "kernels/arithmetic.h"
+#include "kernels/cuda/device.h"
+#include "kernels/data_type.h"
+#include "transports/slot_entry.h"
+
+namespace rondo::device {
+
+/// How what a step sends is laid out and seen to be there.
+enum class Protocol : std::uint8_t {
+  kStaged,     ///< elements in slots, the counter posted after them
+  kLowLatency  ///< elements in lines that carry their own mark (kernels/cuda/lines.h); small data
+};
+
+/// Most peers that one step receives from, and most that it sends to.
+inline constexpr int kMaxStepPeers = 128;
+
+/// Most ranks that one launch runs: those of one process on one device.
+inline constexpr int kMaxLaunchRanks = 8;
+
+/// One end of a connection, as kernels of its rank see it. Each pointer may lead to this GPU's
+/// memory, a peer's or the host's.
+struct End {
+  std::uint64_t* tail = nullptr;  ///< slots filled so far; the sender writes
+  std::uint64_t* head = nullptr;  ///< slots released so far; the receiver writes
+  SlotEntry* entries = nullptr;   ///< one per slot; the sender writes
+  std::byte* slots = nullptr;     ///< `slotCount` of `slotBytes` each; aligned to 16 bytes
+  Pack* lines = nullptr;          ///< as many, of linesPerSlot() each, zero at first
+  std::uint64_t position = 0;     ///< fillings posted, or released, by this rank; kernels write
+  std::uint32_t slotBytes = 0;    ///< a multiple of 16
+  std::uint32_t slotCount = 0;
+  std::int32_t peer = 0;
+
+  RONDO_HD std::size_t slotIndex() const { return static_cast<std::size_t>(position % slotCount); }
+
+  /// Lines that hold a slot's payload: eight bytes each, and room for rows of a step to start on a
+  /// pack of their own.
+  RONDO_HD static constexpr std::size_t linesPerSlot(std::size_t slotBytes) {
+    return (slotBytes + kMaxStepPeers * sizeof(Pack)) / sizeof(std::uint64_t);
+  }
+};
+
+/// How a lane of a launch ended, and what it waits for meanwhile. In memory that the host sees; one
+/// per lane, written by its block only.
+struct Report {
+  enum State : std::uint32_t { kGoingOn, kDone, kAborted, kMismatch };
+
+  std::uint32_t state = kGoingOn;
+  /// A wait of the launch that has taken long: the peer's rank + 1, negative if it waits for the
+  /// peer to take data; 0: none yet.
+  std::int32_t waitsFor = 0;
+  std::int32_t peer = 0;  ///< whose slot belongs to another call, after kMismatch
+  std::uint32_t unused = 0;
+  std::uint64_t otherCall = 0;  ///< what that slot carries
+};
+
+/// One channel of a prepared operation on one rank.
+struct Lane {
+  AlgorithmId algorithm{};
+  ScheduleArgs schedule;
+  End* const* send = nullptr;  ///< in the order of the schedule's table
+  End* const* recv = nullptr;
+  std::byte* scratch = nullptr;
+  Report* report = nullptr;
+};
+
+/// One rank's part of a launch.
+struct RankWork {
+  const Lane* lanes = nullptr;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  const std::uint32_t* abortFlag = nullptr;  ///< nonzero: give up
+  std::uint64_t call = 0;                    ///< fingerprint that every received slot must carry
+  std::uint64_t scale = 0;  ///< premulsum: the factor's bytes, as CombineArgs::scale
+};
+
+struct LaunchArgs {
+  StepArithmetic arithmetic;
+  ReduceOp op = ReduceOp::kSum;
+  Protocol protocol = Protocol::kStaged;
+  std::int32_t channels = 1;
+  RankWork ranks[kMaxLaunchRanks];
+};
+
+static_assert(std::is_trivially_copyable_v<LaunchArgs>);
+static_assert(std::is_trivially_copyable_v<Lane>);
+static_assert(std::is_trivially_copyable_v<End>);
+static_assert(sizeof(Report) == 24);
+/// The most that every GPU and toolkit takes as arguments of a kernel.
+static_assert(sizeof(LaunchArgs) <= 4096);
+
+}  // namespace rondo::device
