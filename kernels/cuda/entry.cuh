@@ -6,10 +6,6 @@
 
 namespace rondo::device {
 
-/// Threads of a block: enough to keep one processor's loads in flight, few enough that each has
-/// the registers it wants.
-inline constexpr int kBlockThreads = 512;
-
 template <DataType kType>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     runLanes(const __grid_constant__ LaunchArgs args) {
