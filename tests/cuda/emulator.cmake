@@ -4,6 +4,7 @@
 # told about the emulator's fibers and shall not judge its bookkeeping.
 set(rondo_emulator_core
   ${CMAKE_CURRENT_LIST_DIR}/emulator/block.cc
+  ${CMAKE_CURRENT_LIST_DIR}/emulator/device_calls.cc
   ${CMAKE_CURRENT_LIST_DIR}/emulator/fiber.cc
   ${CMAKE_CURRENT_LIST_DIR}/emulator/machine.cc
   ${CMAKE_CURRENT_LIST_DIR}/emulator/report.cc

@@ -30,9 +30,11 @@ struct Thread {
   const void* address = nullptr;
   /// Its place among the ready threads.
   std::size_t readyAt = 0;
-  /// Where it looked last. A thread that looks only there, and sees no news, polls.
+  /// Where it looked last; whether its last access to memory of others was to look there again. If
+  /// so it polls, and gets on only if others do.
   std::array<const void*, 8> lookedAt{};
   unsigned oldestLook = 0;
+  bool polls = false;
 };
 
 /// A place where some threads wait until all of them have come. They come again only after all have

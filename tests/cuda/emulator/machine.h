@@ -45,8 +45,9 @@ struct Options {
   /// Other processes take part through shared memory: nothing is known of their progress, so only
   /// the deadline ends a run, and a machine whose threads all wait leaves its processor to others.
   bool external = false;
-  /// A deadlock is: nobody has written, met, ended or looked anywhere new while every thread that
-  /// could had as many turns. 1000 turns of 1000 threads take 20 ms.
+  /// A deadlock is when nobody has written, ended, or looked at other places than before, and only
+  /// those who poll have met, for as many turns of each thread. 1000 turns of 1000 threads take
+  /// some 30 ms.
   unsigned idleRounds = 1000;
   /// How long run() may take, in any mode; looked at when threads give way.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);

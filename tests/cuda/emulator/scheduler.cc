@@ -189,8 +189,8 @@ void Scheduler::giveWay() {
   if (next != current_) switchTo(next, Leaving::kComesBack);
 }
 
-void Scheduler::giveWayByChance() {
-  if (random_.next() < switchBelow_) giveWay();
+void Scheduler::mayGiveWay() {
+  if (options_.schedule == Schedule::kRoundRobin || random_.next() < switchBelow_) giveWay();
 }
 
 void Scheduler::lookForProgress() {
@@ -200,7 +200,7 @@ void Scheduler::lookForProgress() {
     sched_yield();
     return;
   }
-  if (idleTurns_ > options_.idleRounds * (ready_.size() + 1)) stop(Verdict::kDeadlock);
+  if (idleTurns_ > options_.idleRounds * liveThreads_) stop(Verdict::kDeadlock);
 }
 
 void Scheduler::lookAtClock() {
@@ -239,28 +239,17 @@ void note(Thread& thread, Operation operation, const void* address) {
 void Scheduler::beforeLoad(Operation operation, const void* address) {
   ++statistics_.loads;
   note(*current_, operation, address);
-  if (!looksAgain(*current_, address)) idleTurns_ = 0;
-  if (options_.schedule == Schedule::kRoundRobin) {
-    giveWay();
-  } else {
-    giveWayByChance();
-  }
+  current_->polls = looksAgain(*current_, address);
+  if (!current_->polls) idleTurns_ = 0;
+  mayGiveWay();
 }
 
 void Scheduler::beforeStore(Operation operation, const void* address) {
   ++statistics_.stores;
   note(*current_, operation, address);
-  if (options_.schedule == Schedule::kRandom) giveWayByChance();
+  if (options_.schedule == Schedule::kRandom) mayGiveWay();
+  current_->polls = false;
   idleTurns_ = 0;
-}
-
-void Scheduler::betweenHalves() {
-  if (!options_.tearPacks) return;
-  if (options_.schedule == Schedule::kRoundRobin) {
-    giveWay();
-  } else {
-    giveWayByChance();
-  }
 }
 
 // Meetings.
@@ -342,20 +331,23 @@ bool Scheduler::arrive(Meeting& meeting, unsigned ended, Operation operation) {
 void Scheduler::wait() {
   current_->waiting = true;
   ready_.remove(current_);
-  if (++turns_ >= kTurnsPerLook) lookAtClock();
+  ++idleTurns_;
   switchTo(ready_.size() == 0 ? nullptr : pick(), Leaving::kComesBack);
 }
 
 void Scheduler::release(Meeting& meeting) {
+  // A vote on what the members see while they poll is no progress.
+  bool polls = false;
   for (unsigned i = 0; i < meeting.count; ++i) {
     Thread* const thread = meeting.arrived[i];
+    polls |= thread->polls;
     if (!thread->waiting) continue;  // the caller
     thread->waiting = false;
     ready_.add(thread);
   }
   meeting.count = 0;
   meeting.anyOfAll = meeting.any;
-  idleTurns_ = 0;
+  if (!polls) idleTurns_ = 0;
 }
 
 }  // namespace rondo::emulator

@@ -1,5 +1,5 @@
 // One run of a machine: starts blocks, lets their threads take turns, and notices when nobody gets
-// on. Threads come in through the functions at the end, which device_emulated.cc calls.
+// on. Threads come in through the functions of device_calls.h.
 //
 // Threads switch to each other directly. Whatever allocates, or concerns more than one block, is
 // done between their turns on the OS thread's own stack (Scheduler::run()).
@@ -82,42 +82,26 @@ class Scheduler {
   /// What is running on this OS thread.
   static Scheduler& active();
 
-  // For device_emulated.cc, on the stack of a thread of a kernel.
+  const Options& options() const { return options_; }
+
+  // For device_calls.cc, on the stack of a thread of a kernel; what is not explained here is there.
 
   const Thread& self() const { return *current_; }
 
-  /// The memory of the caller's block.
-  std::byte* sharedMemory() { return reinterpret_cast<std::byte*>(current_->block->shared.data()); }
+  /// The caller's warp.
+  Warp& warp() { return current_->block->warps[current_->index / device::kWarpThreads]; }
 
-  /// Before memory is read that others write: others may run.
+  RandomNumbers& random() { return random_; }
+
   void beforeLoad(Operation operation, const void* address);
-  /// Before memory is written that others read: others may run.
   void beforeStore(Operation operation, const void* address);
-  /// Between the halves of a pack, if packs are torn: others may run.
-  void betweenHalves();
+  /// A point where others may run: in turn they do, at random perhaps.
+  void mayGiveWay();
 
-  /// Which half of a pack moves first.
-  unsigned firstHalf() { return options_.tearPacks ? random_.next() & 1 : 0; }
-
-  bool tearsPacks() const { return options_.tearPacks; }
-
-  bool tearsLines() const { return options_.tearLines; }
-
-  /// Waits for all threads of the block; whether any brought true.
   bool meetBlock(Operation operation, bool mine);
-  /// Waits for all threads of the warp; whether any brought true.
   bool voteInWarp(bool mine);
-  /// Brings a pack and its place to an access that the warp makes together. True for the last to
-  /// come, which makes it for all and calls endAccess(); the others return when it has done so.
   bool beginAccess(Operation operation, const device::Pack& place, const device::Pack& value);
   void endAccess();
-
-  /// What a thread of the warp brought, or is to take away.
-  const device::Pack& placeOfLane(unsigned lane) { return *warp().places[lane]; }
-
-  device::Pack& valueOfLane(unsigned lane) { return warp().values[lane]; }
-
-  unsigned lanes() { return warp().meeting.members; }
 
  private:
   /// What the threads of kernels begin with: their life from the first turn to the last.
@@ -132,11 +116,8 @@ class Scheduler {
   void removeEndedBlocks();
   void takeBack(Block& block);
 
-  Warp& warp() { return current_->block->warps[current_->index / device::kWarpThreads]; }
-
   /// Lets another thread run, or the same if there is no other.
   void giveWay();
-  void giveWayByChance();
   /// Ends the run, or lets other processes run, if nobody gets on.
   void lookForProgress();
   void lookAtClock();
