@@ -13,16 +13,43 @@ set(rondo_emulator_core
 set_source_files_properties(${rondo_emulator_core} PROPERTIES
   COMPILE_OPTIONS "-O2;-fno-sanitize=all")
 
-add_library(rondo_cuda_emulator STATIC
-  ${rondo_emulator_core}
-  ${CMAKE_CURRENT_LIST_DIR}/emulator/device_emulated.cc)
-target_link_libraries(rondo_cuda_emulator PUBLIC rondo_build_flags)
-if(RONDO_SANITIZE MATCHES "thread")
-  target_compile_definitions(rondo_cuda_emulator PRIVATE RONDO_EMULATOR_TSAN)
-elseif(RONDO_SANITIZE MATCHES "address")
-  target_compile_definitions(rondo_cuda_emulator PRIVATE RONDO_EMULATOR_ASAN)
-endif()
+function(rondo_add_cuda_emulator name)
+  add_library(${name} STATIC
+    ${rondo_emulator_core}
+    ${CMAKE_CURRENT_LIST_DIR}/emulator/device_emulated.cc)
+  target_link_libraries(${name} PUBLIC rondo_build_flags)
+  if(RONDO_SANITIZE MATCHES "thread")
+    target_compile_definitions(${name} PRIVATE RONDO_EMULATOR_TSAN)
+  elseif(RONDO_SANITIZE MATCHES "address")
+    target_compile_definitions(${name} PRIVATE RONDO_EMULATOR_ASAN)
+  endif()
+endfunction()
 
+rondo_add_cuda_emulator(rondo_cuda_emulator)
 rondo_add_test(emulator_test LABELS cuda_emulated
   SOURCES emulator_test.cc
   LIBRARIES rondo_cuda_emulator)
+
+# The same with the contexts that processors use for which there is no switch of our own.
+rondo_add_cuda_emulator(rondo_cuda_emulator_portable)
+target_compile_definitions(rondo_cuda_emulator_portable PRIVATE RONDO_EMULATOR_PORTABLE)
+rondo_add_test(emulator_portable_test LABELS cuda_emulated
+  SOURCES emulator_test.cc
+  LIBRARIES rondo_cuda_emulator_portable)
+
+# What ThreadSanitizer must not report, and, in its build, what it must.
+add_executable(emulator_races ${CMAKE_CURRENT_LIST_DIR}/emulator_races.cc)
+target_link_libraries(emulator_races PRIVATE rondo_cuda_emulator)
+foreach(kernel IN ITEMS correct two_launches shared)
+  rondo_add_command_test(emulator_races_${kernel} LABELS cuda_emulated
+    COMMAND emulator_races ${kernel})
+endforeach()
+if(RONDO_SANITIZE MATCHES "thread")
+  foreach(kernel IN ITEMS relaxed_post relaxed_observe no_barrier_before_post
+      no_barrier_after_observe vote_for_barrier no_credit two_ranks shared_without_barrier)
+    rondo_add_command_test(emulator_races_${kernel} LABELS cuda_emulated
+      COMMAND emulator_races ${kernel})
+    set_tests_properties(emulator_races_${kernel} PROPERTIES PASS_REGULAR_EXPRESSION
+      "data race.*#0[^#]*(writeSlot.*#0[^#]*readSlot|readSlot.*#0[^#]*writeSlot)")
+  endforeach()
+endif()

@@ -79,6 +79,12 @@ Verdict Scheduler::run() {
       }
     }
   }
+  // What the threads did is over, also if they did not come to an end.
+  for (const auto& block : blocks_) {
+    for (const Thread& thread : block->threads)
+      sanitizers::releaseFor(thread.fiber->tsanFiber, main_.tsanFiber, &main_);
+  }
+  sanitizers::acquire(&main_);
   for (Stream& stream : streams_)
     sanitizers::acquire(&stream.startMark);
   activeScheduler = outer;
