@@ -32,7 +32,7 @@ struct Options {
   Schedule schedule = Schedule::kRoundRobin;
   /// Decides everything that is random. The same seed gives the same run.
   std::uint64_t seed = 1;
-  /// kRandom: chance that a thread gives way at an access.
+  /// kRandom: chance that a thread gives way at an access; at least 0.01.
   double switchChance = 0.5;
   /// The halves of a pack move one after the other, in any order, and others may run in between.
   /// Otherwise packs move whole.
@@ -47,7 +47,7 @@ struct Options {
   bool external = false;
   /// A deadlock is when nobody has written, ended, or looked at other places than before, and only
   /// those who poll have met, for as many turns of each thread. 1000 turns of 1000 threads take
-  /// some 30 ms.
+  /// 0.1 s.
   unsigned idleRounds = 1000;
   /// How long run() may take, in any mode; looked at when threads give way.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);

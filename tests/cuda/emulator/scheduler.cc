@@ -1,7 +1,7 @@
 #include "tests/cuda/emulator/scheduler.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdio>
 #include <cstdlib>
 
 #include <sched.h>
@@ -18,19 +18,25 @@ constexpr unsigned kTurnsPerLook = 4096;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Scheduler* activeScheduler = nullptr;
 
-std::uint64_t partOfAll(double chance) {
+/// A chance in units of 2^-32.
+std::uint64_t switchesBelow(double chance) {
   constexpr double kAll = 4294967296.0;
-  return static_cast<std::uint64_t>(std::clamp(chance, 0.0, 1.0) * kAll);
+  constexpr double kLeast = 0.01;
+  return static_cast<std::uint64_t>(std::clamp(chance, kLeast, 1.0) * kAll);
 }
 
 }  // namespace
 
 Scheduler& Scheduler::active() {
+  if (activeScheduler == nullptr) {
+    std::fputs("a function of kernels/cuda/device.h was called by no thread of a kernel\n", stderr);
+    std::abort();
+  }
   return *activeScheduler;
 }
 
 Scheduler::Scheduler(const Options& options, std::deque<Grid>& grids)
-    : options_(options), switchBelow_(partOfAll(options.switchChance)), random_(options.seed) {
+    : options_(options), switchBelow_(switchesBelow(options.switchChance)), random_(options.seed) {
   makeStreams(grids);
 }
 
@@ -85,8 +91,10 @@ Verdict Scheduler::run() {
       sanitizers::releaseFor(thread.fiber->tsanFiber, main_.tsanFiber, &main_);
   }
   sanitizers::acquire(&main_);
-  for (Stream& stream : streams_)
+  for (Stream& stream : streams_) {
     sanitizers::acquire(&stream.startMark);
+    if (!stream.queue.empty()) sanitizers::acquire(&stream.queue.front()->endMark);
+  }
   activeScheduler = outer;
   return verdict_;
 }
@@ -312,10 +320,10 @@ void Scheduler::endAccess() {
 }
 
 void Scheduler::checkLines() {
-  constexpr unsigned kLineThreads = 8;
+  constexpr std::size_t kLineThreads = 8;
   constexpr std::uintptr_t kLineBytes = kLineThreads * sizeof(device::Pack);
   const Warp& itsWarp = warp();
-  for (unsigned lane = 0; lane < itsWarp.meeting.members; ++lane) {
+  for (std::size_t lane = 0; lane < itsWarp.meeting.members; ++lane) {
     const device::Pack* const line = itsWarp.places[lane / kLineThreads * kLineThreads];
     const bool aligned = reinterpret_cast<std::uintptr_t>(line) % kLineBytes == 0;
     if (!aligned || itsWarp.places[lane] != line + lane % kLineThreads) stop(Verdict::kWrongLine);

@@ -134,7 +134,7 @@ class Scheduler {
   void checkLines();
 
   const Options options_;
-  /// switchChance in units of 2^-32.
+  /// A thread gives way where random 32 bits are less.
   const std::uint64_t switchBelow_;
   RandomNumbers random_;
   ReadyThreads ready_;

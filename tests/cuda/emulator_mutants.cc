@@ -1,10 +1,12 @@
-// Kernels with and without a race, for ThreadSanitizer to judge: it must name both functions that
-// race in a mutant, and say nothing about the others. No other build sees the mutants: threads that
-// take turns on one processor see everything in order.
+// Kernels with and without a bug that only a sanitizer sees: ThreadSanitizer must name both
+// functions that race, AddressSanitizer what goes beyond the block's memory, and neither may say
+// anything about the correct ones. Without them nobody sees a missing release: threads that take
+// turns on one processor see everything in order.
 //
-//   emulator_races <kernel>
+//   emulator_mutants <kernel>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -114,6 +116,12 @@ void launchShared(Machine& machine, const Mutant& mutant) {
   });
 }
 
+/// A thread that writes beyond the memory of its block.
+void launchBeyond(Machine& machine) {
+  machine.launch({.name = "rank 0", .threads = 1, .sharedBytes = 64},
+                 [] { device::sharedMemory()[64] = std::byte{1}; });
+}
+
 /// Launches the kernel of that name; false if there is none.
 bool launch(Machine& machine, const std::string& kernel, Mutant& mutant, Slot& slot) {
   mutant.relaxedPost = kernel == "relaxed_post";
@@ -130,6 +138,8 @@ bool launch(Machine& machine, const std::string& kernel, Mutant& mutant, Slot& s
     launchTwo(machine, "rank 0", slot);
   } else if (kernel == "two_ranks") {
     launchTwo(machine, "rank 1", slot);
+  } else if (kernel == "beyond_shared") {
+    launchBeyond(machine);
   } else if (any || kernel == "correct") {
     launchPair(machine, mutant, slot);
   } else {
@@ -143,7 +153,7 @@ int run(const std::string& kernel) {
   Slot slot;
   Machine machine;
   if (!launch(machine, kernel, mutant, slot)) {
-    std::fprintf(stderr, "emulator_races: there is no kernel \"%s\"\n", kernel.c_str());
+    std::fprintf(stderr, "emulator_mutants: there is no kernel \"%s\"\n", kernel.c_str());
     return 2;
   }
   const Outcome outcome = machine.run();
