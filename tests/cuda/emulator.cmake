@@ -55,7 +55,8 @@ foreach(kernel IN ITEMS correct two_launches shared)
 endforeach()
 if(RONDO_SANITIZE MATCHES "thread")
   foreach(kernel IN ITEMS relaxed_post relaxed_observe no_barrier_before_post
-      no_barrier_after_observe vote_for_barrier no_credit two_ranks shared_without_barrier)
+      no_barrier_after_observe vote_for_barrier no_credit two_ranks shared_without_barrier
+      shared_without_second_barrier)
     rondo_add_mutant_test(${kernel}
       "data race.*#0[^#]*(writeSlot.*#0[^#]*readSlot|readSlot.*#0[^#]*writeSlot)")
   endforeach()

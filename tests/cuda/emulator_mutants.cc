@@ -35,6 +35,7 @@ struct Mutant {
   bool noBarrierAfterObserve = false;
   bool voteForBarrier = false;
   bool noCredit = false;
+  bool noSecondBarrier = false;
 };
 
 [[gnu::noinline]] void writeSlot(Slot& slot, std::uint64_t value) {
@@ -106,13 +107,16 @@ void launchTwo(Machine& machine, const std::string& second, Slot& slot) {
   machine.launch({.name = second, .threads = kThreads}, [&] { static_cast<void>(readSlot(slot)); });
 }
 
-/// Threads of one block that hand each other shared memory.
+/// Threads of one block that hand each other shared memory, again and again.
 void launchShared(Machine& machine, const Mutant& mutant) {
   machine.launch({.name = "rank 0", .threads = kThreads, .sharedBytes = sizeof(Slot)}, [&] {
     Slot& slot = *reinterpret_cast<Slot*>(device::sharedMemory());
-    writeSlot(slot, 1);
-    meet(mutant);
-    static_cast<void>(readSlot(slot));
+    for (std::uint64_t i = 1; i <= kTimes; ++i) {
+      writeSlot(slot, i);
+      meet(mutant);
+      static_cast<void>(readSlot(slot));
+      if (!mutant.noSecondBarrier) device::syncBlock();
+    }
   });
 }
 
@@ -130,9 +134,10 @@ bool launch(Machine& machine, const std::string& kernel, Mutant& mutant, Slot& s
   mutant.noBarrierAfterObserve = kernel == "no_barrier_after_observe";
   mutant.noCredit = kernel == "no_credit";
   mutant.voteForBarrier = kernel == "vote_for_barrier" || kernel == "shared_without_barrier";
+  mutant.noSecondBarrier = kernel == "shared_without_second_barrier";
   const bool any = mutant.relaxedPost || mutant.relaxedObserve || mutant.noBarrierBeforePost ||
                    mutant.noBarrierAfterObserve || mutant.noCredit || mutant.voteForBarrier;
-  if (kernel == "shared" || kernel == "shared_without_barrier") {
+  if (kernel == "shared" || kernel == "shared_without_barrier" || mutant.noSecondBarrier) {
     launchShared(machine, mutant);
   } else if (kernel == "two_launches") {
     launchTwo(machine, "rank 0", slot);

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -140,6 +141,17 @@ TEST(Emulator, WaitingBlocksStartWhenAPlaceIsFree) {
                  [&] { order[come++] = 10 + device::blockIndex(); });
   finish(machine);
   EXPECT_EQ(order, (std::array<unsigned, 5>{0, 1, 2, 10, 11}));
+}
+
+TEST(Emulator, APlaceGoesToTheEarliestLaunch) {
+  std::atomic<unsigned> come = 0;
+  std::array<unsigned, 3> order{};
+  Machine machine({.residentBlocks = 1});
+  machine.launch({.name = "rank 0", .threads = 1}, [&] { order[come++] = 0; });
+  machine.launch({.name = "rank 1", .threads = 1}, [&] { order[come++] = 1; });
+  machine.launch({.name = "rank 0", .threads = 1}, [&] { order[come++] = 2; });
+  finish(machine);
+  EXPECT_EQ(order, (std::array<unsigned, 3>{0, 1, 2}));
 }
 
 // Blocks and warps.
@@ -495,14 +507,25 @@ TEST(EmulatorReport, SeesLinesInPieces) {
   EXPECT_SAYS(failure(machine), "are not whole lines of 128 bytes");
 }
 
-TEST(EmulatorReport, HasADeadline) {
-  std::uint64_t word = 0;
+/// A kernel that does not get on, though it never waits: what it repeats.
+void expectDeadline(const std::function<void()>& repeated) {
   Machine machine({.deadline = std::chrono::milliseconds(50)});
   machine.launch({.name = "rank 0", .threads = 2}, [&] {
-    for (std::uint64_t i = 0;; ++i)
-      device::postCounter(word, device::observeCounter(word) + 1);
+    for (;;)
+      repeated();
   });
   EXPECT_SAYS(failure(machine), "not finished after 50 ms");
+}
+
+TEST(EmulatorReport, HasADeadline) {
+  std::array<std::uint64_t, 2> words{};
+  expectDeadline([&] { device::postCounter(words[device::threadIndex()], 1); });
+  expectDeadline([&] {
+    std::uint64_t& word = words[device::threadIndex()];
+    device::postCounter(word, device::observeCounter(word) + 1);
+  });
+  expectDeadline([] { device::syncBlock(); });
+  expectDeadline([] { device::anyInWarp(true); });
 }
 
 // Several processes.

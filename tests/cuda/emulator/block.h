@@ -50,6 +50,12 @@ struct Meeting {
   /// Whether any brought true this time, and the last time that all had come.
   bool any = false;
   bool anyOfAll = false;
+  /// How often all had come.
+  std::uint64_t times = 0;
+  /// Addresses for ThreadSanitizer: what the members did before they came. There are two, in turn:
+  /// a member may come for the next time before another has left, which then must not take what
+  /// was done in between for done before.
+  std::array<char, 2> marks{};
 };
 
 /// What the threads of a warp brought to, and take from, an access that they make together.

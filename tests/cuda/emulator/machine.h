@@ -49,7 +49,7 @@ struct Options {
   /// those who poll have met, for as many turns of each thread. 1000 turns of 1000 threads take
   /// 0.1 s.
   unsigned idleRounds = 1000;
-  /// How long run() may take, in any mode; looked at when threads give way.
+  /// How long run() may take, in any mode; looked at every few thousand calls.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 

@@ -11,8 +11,8 @@
 namespace rondo::emulator {
 namespace {
 
-/// Turns between two looks at the clock: a look costs as much as several turns.
-constexpr unsigned kTurnsPerLook = 4096;
+/// Calls between two looks at the clock: a look costs as much as several calls.
+constexpr unsigned kCallsPerLook = 4096;
 
 /// What runs on this OS thread. Kernels reach the emulator through free functions, as on a GPU.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -52,7 +52,9 @@ Scheduler::~Scheduler() {
 }
 
 void Scheduler::makeStreams(std::deque<Grid>& grids) {
+  std::size_t launches = 0;
   for (Grid& grid : grids) {
+    grid.order = launches++;
     auto stream = std::find_if(streams_.begin(), streams_.end(), [&grid](const Stream& each) {
       return each.name == grid.launch.name;
     });
@@ -101,13 +103,23 @@ Verdict Scheduler::run() {
 
 // Blocks and threads, from beginning to end.
 
-void Scheduler::startBlocks() {
+Grid* Scheduler::nextToStart() {
+  Grid* next = nullptr;
   for (Stream& stream : streams_) {
-    while (!stream.queue.empty() &&
-           stream.queue.front()->started < stream.queue.front()->launch.blocks) {
-      if (options_.residentBlocks != 0 && blocks_.size() >= options_.residentBlocks) return;
-      startBlock(*stream.queue.front());
-    }
+    if (stream.queue.empty()) continue;
+    Grid* const grid = stream.queue.front();
+    if (grid->started == grid->launch.blocks) continue;
+    if (next == nullptr || grid->order < next->order) next = grid;
+  }
+  return next;
+}
+
+void Scheduler::startBlocks() {
+  const std::size_t places = options_.residentBlocks == 0 ? SIZE_MAX : options_.residentBlocks;
+  while (blocks_.size() < places) {
+    Grid* const grid = nextToStart();
+    if (grid == nullptr) return;
+    startBlock(*grid);
   }
 }
 
@@ -197,7 +209,7 @@ Thread* Scheduler::pick() {
 }
 
 void Scheduler::giveWay() {
-  if (++turns_ >= kTurnsPerLook) lookAtClock();
+  countCall();
   if (++idleTurns_ > ready_.size()) lookForProgress();
   Thread* const next = pick();
   if (next != current_) switchTo(next, Leaving::kComesBack);
@@ -217,8 +229,12 @@ void Scheduler::lookForProgress() {
   if (idleTurns_ > options_.idleRounds * liveThreads_) stop(Verdict::kDeadlock);
 }
 
+void Scheduler::countCall() {
+  if (++calls_ >= kCallsPerLook) lookAtClock();
+}
+
 void Scheduler::lookAtClock() {
-  turns_ = 0;
+  calls_ = 0;
   if (std::chrono::steady_clock::now() > end_) stop(Verdict::kDeadline);
 }
 
@@ -261,7 +277,11 @@ void Scheduler::beforeLoad(Operation operation, const void* address) {
 void Scheduler::beforeStore(Operation operation, const void* address) {
   ++statistics_.stores;
   note(*current_, operation, address);
-  if (options_.schedule == Schedule::kRandom) mayGiveWay();
+  if (options_.schedule == Schedule::kRandom) {
+    mayGiveWay();
+  } else {
+    countCall();
+  }
   current_->polls = false;
   idleTurns_ = 0;
 }
@@ -271,7 +291,8 @@ void Scheduler::beforeStore(Operation operation, const void* address) {
 bool Scheduler::meetBlock(Operation operation, bool mine) {
   Block& block = *current_->block;
   note(*current_, operation, nullptr);
-  sanitizers::release(&block.all);
+  char* const mark = &block.all.marks[block.all.times % block.all.marks.size()];
+  sanitizers::release(mark);
   const bool last = arrive(block.all, block.ended, operation);
   block.all.any |= mine;
   if (last) {
@@ -280,7 +301,7 @@ bool Scheduler::meetBlock(Operation operation, bool mine) {
   } else {
     wait();
   }
-  sanitizers::acquire(&block.all);
+  sanitizers::acquire(mark);
   return block.all.anyOfAll;
 }
 
@@ -331,6 +352,7 @@ void Scheduler::checkLines() {
 }
 
 bool Scheduler::arrive(Meeting& meeting, unsigned ended, Operation operation) {
+  countCall();
   if (ended != 0) stop(Verdict::kMissedMeeting);
   if (meeting.count == 0) {
     meeting.operation = operation;
@@ -360,6 +382,7 @@ void Scheduler::release(Meeting& meeting) {
     ready_.add(thread);
   }
   meeting.count = 0;
+  ++meeting.times;
   meeting.anyOfAll = meeting.any;
   if (!polls) idleTurns_ = 0;
 }

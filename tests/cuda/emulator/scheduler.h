@@ -27,6 +27,8 @@ struct Grid {
   Launch launch;
   std::function<void()> kernel;
   Stream* stream = nullptr;
+  /// How many launches came before it.
+  std::size_t order = 0;
   /// Blocks that have started.
   unsigned started = 0;
   std::size_t endedThreads = 0;
@@ -110,6 +112,8 @@ class Scheduler {
   void noteEnd(Thread& thread);
 
   void makeStreams(std::deque<Grid>& grids);
+  /// The first launch that has blocks to start and no earlier one of its name; null if none.
+  Grid* nextToStart();
   void startBlocks();
   void startBlock(Grid& grid);
   void startThread(Thread& thread);
@@ -120,6 +124,8 @@ class Scheduler {
   void giveWay();
   /// Ends the run, or lets other processes run, if nobody gets on.
   void lookForProgress();
+  /// Looks at the clock now and then, so that no loop over calls is for ever.
+  void countCall();
   void lookAtClock();
   Thread* pick();
   /// Goes on with `next`, or with run() if it is null.
@@ -141,8 +147,8 @@ class Scheduler {
   Thread* current_ = nullptr;
   /// Turns since somebody got on.
   std::uint64_t idleTurns_ = 0;
-  /// Turns since the clock was looked at.
-  unsigned turns_ = 0;
+  /// Calls since the clock was looked at.
+  unsigned calls_ = 0;
   Statistics statistics_;
   Fiber main_;
   std::chrono::steady_clock::time_point end_;
