@@ -78,11 +78,18 @@ RONDO_DEVICE void placePack(Pack& to, Pack value);
 RONDO_DEVICE Pack peekPack(const Pack& from);
 
 /// Writes the pack of each thread of an aligned group of 8 in a warp as one 128-byte line: whoever
-/// sees the new last half of the line with peekPack() of a whole warp sees the line new. All
-/// threads of the warp; `to` of the first of each group is aligned to 128 bytes.
+/// sees the new last half of the line with peekLine128() sees all of the line new. All threads of
+/// the warp; `to` of the first of each group is aligned to 128 bytes, the others' follow it.
 /// PTX: one st.relaxed.sys.v2 by the whole warp, after bar.warp.sync. That a GPU keeps the line
 /// together is the GPU's promise only where LL128 is switched on.
 RONDO_DEVICE void placeLine128(Pack& to, Pack value);
+
+/// Reads the pack of each thread of an aligned group of 8 in a warp as one 128-byte line that a
+/// peer writes with placeLine128(). All threads of the warp; `from` as `to` there. A peekPack() by
+/// each thread would not do: one may read before the line is written, and the one that looks for
+/// the mark after. PTX: one ld.relaxed.sys.v2 by the whole warp, after bar.warp.sync; the same
+/// promise.
+RONDO_DEVICE Pack peekLine128(const Pack& from);
 
 }  // namespace rondo::device
 

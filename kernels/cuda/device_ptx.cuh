@@ -79,4 +79,9 @@ RONDO_DEVICE void placeLine128(Pack& to, Pack value) {
   placePack(to, value);
 }
 
+RONDO_DEVICE Pack peekLine128(const Pack& from) {
+  __syncwarp();
+  return peekPack(from);
+}
+
 }  // namespace rondo::device

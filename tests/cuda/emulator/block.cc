@@ -5,9 +5,10 @@
 namespace rondo::emulator {
 namespace {
 
-/// Packs that hold `bytes`, and one more: a block always has memory to point to.
+/// Packs that hold `bytes`. There is always one, so that a block has memory to point to; there are
+/// no more, so that AddressSanitizer sees what goes beyond.
 std::size_t sharedPacks(std::size_t bytes) {
-  return bytes / sizeof(device::Pack) + 1;
+  return std::max<std::size_t>(1, (bytes + sizeof(device::Pack) - 1) / sizeof(device::Pack));
 }
 
 void setMembers(Meeting& meeting, unsigned members) {

@@ -30,9 +30,11 @@ struct Thread {
   const void* address = nullptr;
   /// Its place among the ready threads.
   std::size_t readyAt = 0;
-  /// Where it looked last. A thread that looks only there, and sees no news, polls.
+  /// Where it looked last; whether its last access to memory of others was to look there again. If
+  /// so it polls, and gets on only if others do.
   std::array<const void*, 8> lookedAt{};
   unsigned oldestLook = 0;
+  bool polls = false;
 };
 
 /// A place where some threads wait until all of them have come. They come again only after all have
@@ -48,6 +50,12 @@ struct Meeting {
   /// Whether any brought true this time, and the last time that all had come.
   bool any = false;
   bool anyOfAll = false;
+  /// How often all had come.
+  std::uint64_t times = 0;
+  /// Addresses for ThreadSanitizer: what the members did before they came. There are two, in turn:
+  /// a member may come for the next time before another has left, which then must not take what
+  /// was done in between for done before.
+  std::array<char, 2> marks{};
 };
 
 /// What the threads of a warp brought to, and take from, an access that they make together.

@@ -4,13 +4,13 @@
 #include <atomic>
 
 #include "kernels/cuda/device.h"
-#include "tests/cuda/emulator/scheduler.h"
+#include "tests/cuda/emulator/device_calls.h"
 
 namespace rondo::device {
 namespace {
 
 using emulator::Operation;
-using emulator::Scheduler;
+namespace calls = emulator::calls;
 
 /// A half of a pack in memory that others read and write.
 std::uint64_t loadHalf(const Pack& pack, unsigned half) {
@@ -22,49 +22,60 @@ void storeHalf(Pack& pack, unsigned half, std::uint64_t value) {
   std::atomic_ref(pack.half[half]).store(value, std::memory_order_relaxed);
 }
 
-/// Both halves without anybody between them.
+/// Both halves of a pack without anybody between them.
+Pack loadWhole(const Pack& from) {
+  return {{loadHalf(from, 0), loadHalf(from, 1)}};
+}
+
 void storeWhole(Pack& to, const Pack& value) {
   storeHalf(to, 0, value.half[0]);
   storeHalf(to, 1, value.half[1]);
 }
 
+/// Whether others may run before this lane's part of an access of the whole warp: before each line,
+/// and not within one unless that is asked for.
+bool breaksBefore(unsigned lane) {
+  constexpr unsigned kLineThreads = 8;
+  return lane % kLineThreads == 0 || calls::tearsLines();
+}
+
 }  // namespace
 
 unsigned threadIndex() {
-  return Scheduler::active().self().index;
+  return calls::threadIndex();
 }
 
 unsigned blockThreads() {
-  return static_cast<unsigned>(Scheduler::active().self().block->threads.size());
+  return calls::blockThreads();
 }
 
 unsigned blockIndex() {
-  return Scheduler::active().self().block->index;
+  return calls::blockIndex();
 }
 
 std::byte* sharedMemory() {
-  return Scheduler::active().sharedMemory();
+  return calls::sharedMemory();
 }
 
 void syncBlock() {
-  Scheduler::active().meetBlock(Operation::kSyncBlock, false);
+  calls::meetBlock(Operation::kSyncBlock, false);
 }
 
 bool syncBlockAny(bool mine) {
-  return Scheduler::active().meetBlock(Operation::kSyncBlockAny, mine);
+  return calls::meetBlock(Operation::kSyncBlockAny, mine);
 }
 
 bool anyInWarp(bool mine) {
-  return Scheduler::active().voteInWarp(mine);
+  return calls::voteInWarp(mine);
 }
 
 void postCounter(std::uint64_t& counter, std::uint64_t value) {
-  Scheduler::active().beforeStore(Operation::kPostCounter, &counter);
+  calls::beforeStore(Operation::kPostCounter, &counter);
   std::atomic_ref(counter).store(value, std::memory_order_release);
 }
 
 std::uint64_t observeCounter(const std::uint64_t& counter) {
-  Scheduler::active().beforeLoad(Operation::kObserveCounter, &counter);
+  calls::beforeLoad(Operation::kObserveCounter, &counter);
   return std::atomic_ref(const_cast<std::uint64_t&>(counter)).load(std::memory_order_acquire);
 }
 
@@ -79,42 +90,48 @@ void tellHost(std::int32_t& word, std::int32_t value) {
 }
 
 std::uint32_t peekFlag(const std::uint32_t& flag) {
-  Scheduler::active().beforeLoad(Operation::kPeekFlag, &flag);
+  calls::beforeLoad(Operation::kPeekFlag, &flag);
   return std::atomic_ref(const_cast<std::uint32_t&>(flag)).load(std::memory_order_relaxed);
 }
 
 void placePack(Pack& to, Pack value) {
-  Scheduler& scheduler = Scheduler::active();
-  scheduler.beforeStore(Operation::kPlacePack, &to);
-  const unsigned first = scheduler.firstHalf();
+  calls::beforeStore(Operation::kPlacePack, &to);
+  const unsigned first = calls::firstHalf();
   storeHalf(to, first, value.half[first]);
-  scheduler.betweenHalves();
+  calls::betweenHalves();
   storeHalf(to, 1 - first, value.half[1 - first]);
 }
 
 Pack peekPack(const Pack& from) {
-  Scheduler& scheduler = Scheduler::active();
-  scheduler.beforeLoad(Operation::kPeekPack, &from);
-  const unsigned first = scheduler.firstHalf();
+  calls::beforeLoad(Operation::kPeekPack, &from);
+  const unsigned first = calls::firstHalf();
   Pack value;
   value.half[first] = loadHalf(from, first);
-  scheduler.betweenHalves();
+  calls::betweenHalves();
   value.half[1 - first] = loadHalf(from, 1 - first);
   return value;
 }
 
 void placeLine128(Pack& to, Pack value) {
-  Scheduler& scheduler = Scheduler::active();
-  if (scheduler.beginAccess(Operation::kPlaceLine128, to, value)) {
-    for (unsigned lane = 0; lane < scheduler.lanes(); ++lane) {
-      // Others run between two lines, never within one, unless that is asked for.
-      const Pack& place = scheduler.placeOfLane(lane);
-      if (lane % 8 == 0 || scheduler.tearsLines())
-        scheduler.beforeStore(Operation::kPlaceLine128, &place);
-      storeWhole(const_cast<Pack&>(place), scheduler.valueOfLane(lane));
-    }
-    scheduler.endAccess();
+  if (!calls::beginAccess(Operation::kPlaceLine128, to, value)) return;
+  for (unsigned lane = 0; lane < calls::lanes(); ++lane) {
+    auto& place = const_cast<Pack&>(calls::placeOf(lane));
+    if (breaksBefore(lane)) calls::beforeStore(Operation::kPlaceLine128, &place);
+    storeWhole(place, calls::valueOf(lane));
   }
+  calls::endAccess();
+}
+
+Pack peekLine128(const Pack& from) {
+  const unsigned mine = threadIndex() % kWarpThreads;
+  if (!calls::beginAccess(Operation::kPeekLine128, from, {})) return calls::valueOf(mine);
+  for (unsigned lane = 0; lane < calls::lanes(); ++lane) {
+    const Pack& place = calls::placeOf(lane);
+    if (breaksBefore(lane)) calls::beforeLoad(Operation::kPeekLine128, &place);
+    calls::giveValue(lane, loadWhole(place));
+  }
+  calls::endAccess();
+  return calls::valueOf(mine);
 }
 
 }  // namespace rondo::device

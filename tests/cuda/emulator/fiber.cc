@@ -98,8 +98,8 @@ rondoEmulatorSwitch:
 
 void prepare(Fiber& fiber, void (*entry)()) {
   constexpr int kSavedRegisters = 6;
-  const auto top = reinterpret_cast<std::uintptr_t>(fiber.stack.bottom) + fiber.stack.bytes;
-  auto* word = reinterpret_cast<std::uintptr_t*>(top);
+  auto* const bottom = static_cast<std::uintptr_t*>(const_cast<void*>(fiber.stack.bottom));
+  std::uintptr_t* word = bottom + fiber.stack.bytes / sizeof *bottom;
   *--word = 0;  // where `entry` would return to; also ends a debugger's backtrace
   *--word = reinterpret_cast<std::uintptr_t>(entry);
   for (int i = 0; i < kSavedRegisters; ++i)

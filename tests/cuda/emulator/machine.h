@@ -32,7 +32,7 @@ struct Options {
   Schedule schedule = Schedule::kRoundRobin;
   /// Decides everything that is random. The same seed gives the same run.
   std::uint64_t seed = 1;
-  /// kRandom: chance that a thread gives way at an access.
+  /// kRandom: chance that a thread gives way at an access; at least 0.01.
   double switchChance = 0.5;
   /// The halves of a pack move one after the other, in any order, and others may run in between.
   /// Otherwise packs move whole.
@@ -45,10 +45,11 @@ struct Options {
   /// Other processes take part through shared memory: nothing is known of their progress, so only
   /// the deadline ends a run, and a machine whose threads all wait leaves its processor to others.
   bool external = false;
-  /// A deadlock is: nobody has written, met, ended or looked anywhere new while every thread that
-  /// could had as many turns. 1000 turns of 1000 threads take 20 ms.
+  /// A deadlock is when nobody has written, ended, or looked at other places than before, and only
+  /// those who poll have met, for as many turns of each thread. 1000 turns of 1000 threads take
+  /// 0.1 s.
   unsigned idleRounds = 1000;
-  /// How long run() may take, in any mode; looked at when threads give way.
+  /// How long run() may take, in any mode; looked at every few thousand calls.
   std::chrono::milliseconds deadline = std::chrono::seconds(60);
 };
 

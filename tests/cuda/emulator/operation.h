@@ -12,6 +12,7 @@ enum class Operation : std::uint8_t {
   kSyncBlockAny,
   kAnyInWarp,
   kPlaceLine128,
+  kPeekLine128,
   kPostCounter,
   kObserveCounter,
   kCreditLines,

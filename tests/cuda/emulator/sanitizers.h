@@ -83,6 +83,13 @@ inline void announceSwitch(void* fiber) {
   constexpr unsigned kNoSync = 1;
   __tsan_switch_to_fiber(fiber, kNoSync);
 }
+
+/// release() in the name of `fiber`, which will not run again; `current` is the one that calls.
+inline void releaseFor(void* fiber, void* current, void* address) {
+  announceSwitch(fiber);
+  release(address);
+  announceSwitch(current);
+}
 #else
 inline void* currentFiber() {
   return nullptr;
@@ -103,6 +110,8 @@ struct Unwatched {
 };
 
 inline void announceSwitch(void*) {}
+
+inline void releaseFor(void*, void*, void*) {}
 #endif
 
 #if defined(RONDO_EMULATOR_ASAN)

@@ -1,7 +1,7 @@
 #include "tests/cuda/emulator/scheduler.h"
 
 #include <algorithm>
-#include <array>
+#include <cstdio>
 #include <cstdlib>
 
 #include <sched.h>
@@ -11,26 +11,32 @@
 namespace rondo::emulator {
 namespace {
 
-/// Turns between two looks at the clock: a look costs as much as several turns.
-constexpr unsigned kTurnsPerLook = 4096;
+/// Calls between two looks at the clock: a look costs as much as several calls.
+constexpr unsigned kCallsPerLook = 4096;
 
 /// What runs on this OS thread. Kernels reach the emulator through free functions, as on a GPU.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 thread_local Scheduler* activeScheduler = nullptr;
 
-std::uint64_t partOfAll(double chance) {
+/// A chance in units of 2^-32.
+std::uint64_t switchesBelow(double chance) {
   constexpr double kAll = 4294967296.0;
-  return static_cast<std::uint64_t>(std::clamp(chance, 0.0, 1.0) * kAll);
+  constexpr double kLeast = 0.01;
+  return static_cast<std::uint64_t>(std::clamp(chance, kLeast, 1.0) * kAll);
 }
 
 }  // namespace
 
 Scheduler& Scheduler::active() {
+  if (activeScheduler == nullptr) {
+    std::fputs("a function of kernels/cuda/device.h was called by no thread of a kernel\n", stderr);
+    std::abort();
+  }
   return *activeScheduler;
 }
 
 Scheduler::Scheduler(const Options& options, std::deque<Grid>& grids)
-    : options_(options), switchBelow_(partOfAll(options.switchChance)), random_(options.seed) {
+    : options_(options), switchBelow_(switchesBelow(options.switchChance)), random_(options.seed) {
   makeStreams(grids);
 }
 
@@ -46,7 +52,9 @@ Scheduler::~Scheduler() {
 }
 
 void Scheduler::makeStreams(std::deque<Grid>& grids) {
+  std::size_t launches = 0;
   for (Grid& grid : grids) {
+    grid.order = launches++;
     auto stream = std::find_if(streams_.begin(), streams_.end(), [&grid](const Stream& each) {
       return each.name == grid.launch.name;
     });
@@ -79,21 +87,39 @@ Verdict Scheduler::run() {
       }
     }
   }
-  for (Stream& stream : streams_)
+  // What the threads did is over, also if they did not come to an end.
+  for (const auto& block : blocks_) {
+    for (const Thread& thread : block->threads)
+      sanitizers::releaseFor(thread.fiber->tsanFiber, main_.tsanFiber, &main_);
+  }
+  sanitizers::acquire(&main_);
+  for (Stream& stream : streams_) {
     sanitizers::acquire(&stream.startMark);
+    if (!stream.queue.empty()) sanitizers::acquire(&stream.queue.front()->endMark);
+  }
   activeScheduler = outer;
   return verdict_;
 }
 
 // Blocks and threads, from beginning to end.
 
-void Scheduler::startBlocks() {
+Grid* Scheduler::nextToStart() {
+  Grid* next = nullptr;
   for (Stream& stream : streams_) {
-    while (!stream.queue.empty() &&
-           stream.queue.front()->started < stream.queue.front()->launch.blocks) {
-      if (options_.residentBlocks != 0 && blocks_.size() >= options_.residentBlocks) return;
-      startBlock(*stream.queue.front());
-    }
+    if (stream.queue.empty()) continue;
+    Grid* const grid = stream.queue.front();
+    if (grid->started == grid->launch.blocks) continue;
+    if (next == nullptr || grid->order < next->order) next = grid;
+  }
+  return next;
+}
+
+void Scheduler::startBlocks() {
+  const std::size_t places = options_.residentBlocks == 0 ? SIZE_MAX : options_.residentBlocks;
+  while (blocks_.size() < places) {
+    Grid* const grid = nextToStart();
+    if (grid == nullptr) return;
+    startBlock(*grid);
   }
 }
 
@@ -183,14 +209,14 @@ Thread* Scheduler::pick() {
 }
 
 void Scheduler::giveWay() {
-  if (++turns_ >= kTurnsPerLook) lookAtClock();
+  countCall();
   if (++idleTurns_ > ready_.size()) lookForProgress();
   Thread* const next = pick();
   if (next != current_) switchTo(next, Leaving::kComesBack);
 }
 
-void Scheduler::giveWayByChance() {
-  if (random_.next() < switchBelow_) giveWay();
+void Scheduler::mayGiveWay() {
+  if (options_.schedule == Schedule::kRoundRobin || random_.next() < switchBelow_) giveWay();
 }
 
 void Scheduler::lookForProgress() {
@@ -200,11 +226,15 @@ void Scheduler::lookForProgress() {
     sched_yield();
     return;
   }
-  if (idleTurns_ > options_.idleRounds * (ready_.size() + 1)) stop(Verdict::kDeadlock);
+  if (idleTurns_ > options_.idleRounds * liveThreads_) stop(Verdict::kDeadlock);
+}
+
+void Scheduler::countCall() {
+  if (++calls_ >= kCallsPerLook) lookAtClock();
 }
 
 void Scheduler::lookAtClock() {
-  turns_ = 0;
+  calls_ = 0;
   if (std::chrono::steady_clock::now() > end_) stop(Verdict::kDeadline);
 }
 
@@ -239,28 +269,21 @@ void note(Thread& thread, Operation operation, const void* address) {
 void Scheduler::beforeLoad(Operation operation, const void* address) {
   ++statistics_.loads;
   note(*current_, operation, address);
-  if (!looksAgain(*current_, address)) idleTurns_ = 0;
-  if (options_.schedule == Schedule::kRoundRobin) {
-    giveWay();
-  } else {
-    giveWayByChance();
-  }
+  current_->polls = looksAgain(*current_, address);
+  if (!current_->polls) idleTurns_ = 0;
+  mayGiveWay();
 }
 
 void Scheduler::beforeStore(Operation operation, const void* address) {
   ++statistics_.stores;
   note(*current_, operation, address);
-  if (options_.schedule == Schedule::kRandom) giveWayByChance();
-  idleTurns_ = 0;
-}
-
-void Scheduler::betweenHalves() {
-  if (!options_.tearPacks) return;
-  if (options_.schedule == Schedule::kRoundRobin) {
-    giveWay();
+  if (options_.schedule == Schedule::kRandom) {
+    mayGiveWay();
   } else {
-    giveWayByChance();
+    countCall();
   }
+  current_->polls = false;
+  idleTurns_ = 0;
 }
 
 // Meetings.
@@ -268,7 +291,8 @@ void Scheduler::betweenHalves() {
 bool Scheduler::meetBlock(Operation operation, bool mine) {
   Block& block = *current_->block;
   note(*current_, operation, nullptr);
-  sanitizers::release(&block.all);
+  char* const mark = &block.all.marks[block.all.times % block.all.marks.size()];
+  sanitizers::release(mark);
   const bool last = arrive(block.all, block.ended, operation);
   block.all.any |= mine;
   if (last) {
@@ -277,7 +301,7 @@ bool Scheduler::meetBlock(Operation operation, bool mine) {
   } else {
     wait();
   }
-  sanitizers::acquire(&block.all);
+  sanitizers::acquire(mark);
   return block.all.anyOfAll;
 }
 
@@ -317,10 +341,10 @@ void Scheduler::endAccess() {
 }
 
 void Scheduler::checkLines() {
-  constexpr unsigned kLineThreads = 8;
+  constexpr std::size_t kLineThreads = 8;
   constexpr std::uintptr_t kLineBytes = kLineThreads * sizeof(device::Pack);
   const Warp& itsWarp = warp();
-  for (unsigned lane = 0; lane < itsWarp.meeting.members; ++lane) {
+  for (std::size_t lane = 0; lane < itsWarp.meeting.members; ++lane) {
     const device::Pack* const line = itsWarp.places[lane / kLineThreads * kLineThreads];
     const bool aligned = reinterpret_cast<std::uintptr_t>(line) % kLineBytes == 0;
     if (!aligned || itsWarp.places[lane] != line + lane % kLineThreads) stop(Verdict::kWrongLine);
@@ -328,6 +352,7 @@ void Scheduler::checkLines() {
 }
 
 bool Scheduler::arrive(Meeting& meeting, unsigned ended, Operation operation) {
+  countCall();
   if (ended != 0) stop(Verdict::kMissedMeeting);
   if (meeting.count == 0) {
     meeting.operation = operation;
@@ -342,20 +367,24 @@ bool Scheduler::arrive(Meeting& meeting, unsigned ended, Operation operation) {
 void Scheduler::wait() {
   current_->waiting = true;
   ready_.remove(current_);
-  if (++turns_ >= kTurnsPerLook) lookAtClock();
+  ++idleTurns_;
   switchTo(ready_.size() == 0 ? nullptr : pick(), Leaving::kComesBack);
 }
 
 void Scheduler::release(Meeting& meeting) {
+  // A vote on what the members see while they poll is no progress.
+  bool polls = false;
   for (unsigned i = 0; i < meeting.count; ++i) {
     Thread* const thread = meeting.arrived[i];
+    polls |= thread->polls;
     if (!thread->waiting) continue;  // the caller
     thread->waiting = false;
     ready_.add(thread);
   }
   meeting.count = 0;
+  ++meeting.times;
   meeting.anyOfAll = meeting.any;
-  idleTurns_ = 0;
+  if (!polls) idleTurns_ = 0;
 }
 
 }  // namespace rondo::emulator

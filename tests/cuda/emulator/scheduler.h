@@ -1,5 +1,5 @@
 // One run of a machine: starts blocks, lets their threads take turns, and notices when nobody gets
-// on. Threads come in through the functions at the end, which device_emulated.cc calls.
+// on. Threads come in through the functions of device_calls.h.
 //
 // Threads switch to each other directly. Whatever allocates, or concerns more than one block, is
 // done between their turns on the OS thread's own stack (Scheduler::run()).
@@ -27,6 +27,8 @@ struct Grid {
   Launch launch;
   std::function<void()> kernel;
   Stream* stream = nullptr;
+  /// How many launches came before it.
+  std::size_t order = 0;
   /// Blocks that have started.
   unsigned started = 0;
   std::size_t endedThreads = 0;
@@ -82,42 +84,26 @@ class Scheduler {
   /// What is running on this OS thread.
   static Scheduler& active();
 
-  // For device_emulated.cc, on the stack of a thread of a kernel.
+  const Options& options() const { return options_; }
+
+  // For device_calls.cc, on the stack of a thread of a kernel; what is not explained here is there.
 
   const Thread& self() const { return *current_; }
 
-  /// The memory of the caller's block.
-  std::byte* sharedMemory() { return reinterpret_cast<std::byte*>(current_->block->shared.data()); }
+  /// The caller's warp.
+  Warp& warp() { return current_->block->warps[current_->index / device::kWarpThreads]; }
 
-  /// Before memory is read that others write: others may run.
+  RandomNumbers& random() { return random_; }
+
   void beforeLoad(Operation operation, const void* address);
-  /// Before memory is written that others read: others may run.
   void beforeStore(Operation operation, const void* address);
-  /// Between the halves of a pack, if packs are torn: others may run.
-  void betweenHalves();
+  /// A point where others may run: in turn they do, at random perhaps.
+  void mayGiveWay();
 
-  /// Which half of a pack moves first.
-  unsigned firstHalf() { return options_.tearPacks ? random_.next() & 1 : 0; }
-
-  bool tearsPacks() const { return options_.tearPacks; }
-
-  bool tearsLines() const { return options_.tearLines; }
-
-  /// Waits for all threads of the block; whether any brought true.
   bool meetBlock(Operation operation, bool mine);
-  /// Waits for all threads of the warp; whether any brought true.
   bool voteInWarp(bool mine);
-  /// Brings a pack and its place to an access that the warp makes together. True for the last to
-  /// come, which makes it for all and calls endAccess(); the others return when it has done so.
   bool beginAccess(Operation operation, const device::Pack& place, const device::Pack& value);
   void endAccess();
-
-  /// What a thread of the warp brought, or is to take away.
-  const device::Pack& placeOfLane(unsigned lane) { return *warp().places[lane]; }
-
-  device::Pack& valueOfLane(unsigned lane) { return warp().values[lane]; }
-
-  unsigned lanes() { return warp().meeting.members; }
 
  private:
   /// What the threads of kernels begin with: their life from the first turn to the last.
@@ -126,19 +112,20 @@ class Scheduler {
   void noteEnd(Thread& thread);
 
   void makeStreams(std::deque<Grid>& grids);
+  /// The first launch that has blocks to start and no earlier one of its name; null if none.
+  Grid* nextToStart();
   void startBlocks();
   void startBlock(Grid& grid);
   void startThread(Thread& thread);
   void removeEndedBlocks();
   void takeBack(Block& block);
 
-  Warp& warp() { return current_->block->warps[current_->index / device::kWarpThreads]; }
-
   /// Lets another thread run, or the same if there is no other.
   void giveWay();
-  void giveWayByChance();
   /// Ends the run, or lets other processes run, if nobody gets on.
   void lookForProgress();
+  /// Looks at the clock now and then, so that no loop over calls is for ever.
+  void countCall();
   void lookAtClock();
   Thread* pick();
   /// Goes on with `next`, or with run() if it is null.
@@ -153,15 +140,15 @@ class Scheduler {
   void checkLines();
 
   const Options options_;
-  /// switchChance in units of 2^-32.
+  /// A thread gives way where random 32 bits are less.
   const std::uint64_t switchBelow_;
   RandomNumbers random_;
   ReadyThreads ready_;
   Thread* current_ = nullptr;
   /// Turns since somebody got on.
   std::uint64_t idleTurns_ = 0;
-  /// Turns since the clock was looked at.
-  unsigned turns_ = 0;
+  /// Calls since the clock was looked at.
+  unsigned calls_ = 0;
   Statistics statistics_;
   Fiber main_;
   std::chrono::steady_clock::time_point end_;
