@@ -124,6 +124,11 @@ RONDO_HD constexpr std::size_t accumulatorBytes(DataType type, ReduceOp op) {
   }
 }
 
+/// Bytes of premulsum's factor for elements of `type`: it is in the accumulator's type.
+constexpr std::size_t scaleBytes(DataType type) {
+  return accumulatorBytes(type, ReduceOp::kPreMulSum);
+}
+
 /// False for the one pair that has no meaning: the average of truth values.
 RONDO_HD constexpr bool isReducible(DataType type, ReduceOp op) {
   return !(type == DataType::kBool && (op == ReduceOp::kAvg || op == ReduceOp::kPreMulSum));

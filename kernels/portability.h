@@ -9,8 +9,11 @@
 #define RONDO_DEVICE __device__ __forceinline__
 /// Marks a function that only a device thread calls, and that is compiled once for all callers.
 #define RONDO_DEVICE_OUTLINE __device__ __noinline__
+/// Marks a function of kernels/cuda/device.h, which each kind of machine defines in its own way.
+#define RONDO_DEVICE_PRIMITIVE __device__ __forceinline__
 #else
 #define RONDO_HD
-#define RONDO_DEVICE
-#define RONDO_DEVICE_OUTLINE
+#define RONDO_DEVICE inline
+#define RONDO_DEVICE_OUTLINE inline
+#define RONDO_DEVICE_PRIMITIVE
 #endif

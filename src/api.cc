@@ -116,14 +116,14 @@ rondoResult_t runCollective(const char* function,
                             rondoStream_t stream) noexcept {
   return withCommunicator(function, comm, [&](Communicator& communicator) -> Status {
     const Caller caller{communicator.rank(), communicator.ranks()};
-    if (stream != nullptr) {
+    if (stream != nullptr && !communicator.onDevice()) {
       return communicator.reject(Status::notSupported(
           "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
           caller.rank, collectiveName(raw.collective), static_cast<const void*>(stream)));
     }
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
-    return communicator.run(*call);
+    return communicator.run(*call, stream);
   });
 }
 
@@ -143,6 +143,22 @@ Status initAll(rondoComm_t* comms, int ranks, const rondoConfig_t* requested) {
   const Result<Config> config = prepareConfig(requested);
   RONDO_RETURN_IF_ERROR(config.status());
   auto communicators = Communicator::createThreads(ranks, *config);
+  RONDO_RETURN_IF_ERROR(communicators.status());
+  return registerCommunicators(*std::move(communicators), comms);
+}
+
+Status initAllOnDevices(rondoComm_t* comms,
+                        int ranks,
+                        const int* devices,
+                        const rondoConfig_t* requested) {
+  RONDO_RETURN_IF_ERROR(checkOutput("comms", comms));
+  if (ranks < 1) return Status::invalidArgument("ranks is {}; pass 1 or more", ranks);
+  if (devices == nullptr)
+    return Status::invalidArgument("devices is NULL; pass the number of each rank's CUDA device");
+  const Result<Config> config = prepareConfig(requested);
+  RONDO_RETURN_IF_ERROR(config.status());
+  auto communicators =
+      Communicator::createOnDevices({devices, static_cast<std::size_t>(ranks)}, *config);
   RONDO_RETURN_IF_ERROR(communicators.status());
   return registerCommunicators(*std::move(communicators), comms);
 }
@@ -281,6 +297,14 @@ const char* rondoGetLastError(rondoComm_t comm) {
 
 rondoResult_t rondoCommInitAll(rondoComm_t* comms, int ranks, const rondoConfig_t* config) {
   return rondo::guarded(__func__, nullptr, [&] { return rondo::initAll(comms, ranks, config); });
+}
+
+rondoResult_t rondoCommInitAllOnDevices(rondoComm_t* comms,
+                                        int ranks,
+                                        const int* devices,
+                                        const rondoConfig_t* config) {
+  return rondo::guarded(__func__, nullptr,
+                        [&] { return rondo::initAllOnDevices(comms, ranks, devices, config); });
 }
 
 rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id) {

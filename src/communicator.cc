@@ -52,15 +52,15 @@ PlanRequest planRequest(const CollectiveCall& call) {
   return request;
 }
 
-CallSignature signatureOf(const PreparedOperation& operation, std::uint64_t sequence) {
+CallSignature signatureOf(const PlanRequest& request, const Plan& plan, std::uint64_t sequence) {
   CallSignature signature;
   signature.sequence = sequence;
-  signature.count = operation.request.count;
-  signature.geometry = operation.plan.geometryHash();
-  signature.root = static_cast<std::uint32_t>(operation.request.root);
-  signature.collective = static_cast<std::uint8_t>(operation.request.collective);
-  signature.type = static_cast<std::uint8_t>(operation.request.type);
-  signature.op = static_cast<std::uint8_t>(operation.request.op);
+  signature.count = request.count;
+  signature.geometry = plan.geometryHash();
+  signature.root = static_cast<std::uint32_t>(request.root);
+  signature.collective = static_cast<std::uint8_t>(request.collective);
+  signature.type = static_cast<std::uint8_t>(request.type);
+  signature.op = static_cast<std::uint8_t>(request.op);
   return signature;
 }
 
@@ -79,6 +79,27 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
   RONDO_LOG(kInfo, kCommunicator, LogContext{-1, config.name},
             "created ranks {} as threads cpus {} slots {} of bytes {}", ranks, facts.cpus,
             facts.slotCount, facts.slotBytes);
+  return communicators;
+}
+
+Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createOnDevices(
+    std::span<const int> devices, const Config& config) {
+  const Result<const cuda::Driver*> driver = cuda::systemDriver();
+  RONDO_RETURN_IF_ERROR(driver.status());
+  const auto ranks = static_cast<int>(devices.size());
+  const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
+  Result<std::shared_ptr<cuda::DeviceTeam>> team =
+      cuda::DeviceTeam::make(**driver, devices, {facts.slotBytes, facts.slotCount});
+  RONDO_RETURN_IF_ERROR(team.status());
+  auto communicators = createThreads(ranks, config);
+  RONDO_RETURN_IF_ERROR(communicators.status());
+  for (const auto& communicator : *communicators) {
+    auto engine = cuda::DeviceEngine::make(communicator->rank_, ranks, *team, communicator->group_,
+                                           communicator->config_);
+    RONDO_RETURN_IF_ERROR(engine.status());
+    communicator->device_ = *std::move(engine);
+  }
+  RONDO_LOG(kInfo, kCommunicator, (LogContext{-1, config.name}), "{}", (*team)->describe());
   return communicators;
 }
 
@@ -122,13 +143,18 @@ Communicator::Communicator(int rank,
       ends_(rank, group_) {}
 
 Communicator::~Communicator() {
-  if (!finalized_) group_->leave(rank_);
+  if (!finalized_) leave();
+}
+
+void Communicator::leave() {
+  if (device_ != nullptr) device_->finish(Deadline::within(config_.operationTimeout));
+  group_->leave(rank_);
 }
 
 Status Communicator::finalize() {
   const std::scoped_lock lock(turn_);
   if (std::exchange(finalized_, true)) return finalizedAlready();
-  group_->leave(rank_);
+  leave();
   return group_->failure();
 }
 
@@ -147,20 +173,45 @@ Status Communicator::failAll(const Status& failure) {
   return first.ok() ? failure : first;
 }
 
-Status Communicator::run(const CollectiveCall& call) try {
+Status Communicator::run(const CollectiveCall& call, rondoStream_t stream) try {
   const std::scoped_lock lock(turn_);
   if (finalized_) return finalizedAlready();
   if (host::flagRaised(group_->failedFlag())) return group_->failure();
-  Result<PreparedOperation*> operation = prepare(call);
-  if (operation.ok()) return execute(**operation, call);
-  Status failure = std::move(operation).status();
-  if (losesOnlyTheCall(failure.code())) noteRejection(failure);
-  return failure;
+  return device_ != nullptr ? runOnDevice(call, stream) : runOnHost(call);
 
 } catch (const std::bad_alloc&) {  // while planning: nothing else allocates
 
   return failAll(Status::outOfMemory("rank {}: no memory for planning {}", rank_,
                                      collectiveName(call.collective)));
+}
+
+Status Communicator::runOnHost(const CollectiveCall& call) {
+  Result<PreparedOperation*> operation = prepare(call);
+  if (!operation.ok()) return failOrReject(operation.status());
+  return execute(**operation, call);
+}
+
+Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t stream) {
+  const PlanRequest request = planRequest(call);
+  const Status checked = device_->check(call, request, stream);
+  if (!checked.ok()) return failOrReject(checked);
+  Plan plan;
+  if (const Plan* known = device_->plannedBefore(request)) {
+    plan = *known;
+  } else {
+    const Result<Plan> made = makePlan(request, facts_, settings_);
+    if (!made.ok()) return failOrReject(made.status());
+    plan = *made;
+  }
+  beginCall(request, plan);
+  const Status queued = device_->run(call, request, plan, current_, stream);
+  return queued.ok() ? queued : failAll(queued);
+}
+
+Status Communicator::failOrReject(const Status& failure) {
+  if (!losesOnlyTheCall(failure.code())) return failAll(failure);
+  noteRejection(failure);
+  return failure;
 }
 
 Status Communicator::reject(const Status& reason) {
@@ -178,11 +229,7 @@ Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   const PlanRequest request = planRequest(call);
   if (PreparedOperation* operation = prepared_.find(request)) return operation;
   Result<PreparedOperation> operation = prepareOperation(request, facts_, settings_, rank_, ends_);
-  if (!operation.ok()) {
-    Status failure = std::move(operation).status();
-    if (losesOnlyTheCall(failure.code())) return failure;
-    return failAll(failure);
-  }
+  RONDO_RETURN_IF_ERROR(operation.status());
   RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
             "{} type {} count {} uses {} channels {} chunk elements {}",
             collectiveName(request.collective), dataTypeName(request.type), request.count,
@@ -191,10 +238,13 @@ Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   return prepared_.keep(*std::move(operation));
 }
 
+void Communicator::beginCall(const PlanRequest& request, const Plan& plan) {
+  current_ = signatureOf(request, plan, current_.sequence + 1);
+  group_->record(rank_).begin(current_);
+}
+
 Status Communicator::execute(PreparedOperation& operation, const CollectiveCall& call) {
-  current_ = signatureOf(operation, current_.sequence + 1);
-  CallRecord& record = group_->record(rank_);
-  record.begin(current_);
+  beginCall(operation.request, operation.plan);
   for (host::Lane& lane : operation.lanes)
     lane.restart();
   host::Work work;
@@ -204,7 +254,7 @@ Status Communicator::execute(PreparedOperation& operation, const CollectiveCall&
   work.arithmetic.scale = call.scale;
   work.call = current_.fingerprint();
   Status status = superviseRun(operation, work);
-  if (status.ok()) record.finish(current_.sequence);
+  if (status.ok()) group_->record(rank_).finish(current_.sequence);
   return status;
 }
 

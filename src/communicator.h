@@ -17,6 +17,7 @@
 #include "src/collective_call.h"
 #include "src/config.h"
 #include "src/connection_ends.h"
+#include "src/cuda/device_engine.h"
 #include "src/fork_mark.h"
 #include "src/planner.h"
 #include "src/prepared_operation.h"
@@ -35,6 +36,13 @@ class Communicator {
   /// @errors InvalidArgument
   static Result<std::vector<std::unique_ptr<Communicator>>> createThreads(int ranks,
                                                                           const Config& config);
+
+  /// The communicators of ranks that are threads of this process, each on a CUDA device.
+  /// @param devices by rank, as the driver counts; several ranks may be on one
+  /// @errors InvalidArgument, NotSupported (no driver, no GPU, no kernels in this build), those of
+  ///   cuda::DeviceTeam::make()
+  static Result<std::vector<std::unique_ptr<Communicator>>> createOnDevices(
+      std::span<const int> devices, const Config& config);
 
   /// The communicator of one rank whose peers are other processes. Returns once all have joined.
   /// @errors those of joinProcessRanks()
@@ -56,13 +64,18 @@ class Communicator {
 
   int ranks() const { return facts_.ranks; }
 
-  /// Carries out `call`, in the calling thread.
+  /// Whether buffers are memory of a CUDA device, and operations go on streams.
+  bool onDevice() const { return device_ != nullptr; }
+
+  /// Carries out `call`: on host memory in the calling thread, on a device by a kernel on `stream`.
+  /// @param stream null on host communicators, which have none yet
   /// @threads calls of several threads run one after another
-  /// @order   on return the result is complete on this rank
+  /// @order   on return the result is complete on this rank; on a device it is for what is queued
+  ///          on `stream` later
   /// @errors  NotSupported (the call had no effect); Mismatch, Timeout, PeerLost, Aborted,
   /// OutOfMemory
   ///          (the communicator has failed, on all ranks, for good)
-  Status run(const CollectiveCall& call);
+  Status run(const CollectiveCall& call, rondoStream_t stream = nullptr);
 
   /// The communicator of this rank's part: the ranks that pass the same colour, ordered by key and
   /// then by rank. Null for a rank without colour (kNoColor). Collective.
@@ -120,6 +133,11 @@ class Communicator {
 
   Result<PreparedOperation*> prepare(const CollectiveCall& call);
   Status execute(PreparedOperation& operation, const CollectiveCall& call);
+  Status runOnHost(const CollectiveCall& call);
+  Status runOnDevice(const CollectiveCall& call, rondoStream_t stream);
+  /// The call that follows the last one, made known to the others.
+  void beginCall(const PlanRequest& request, const Plan& plan);
+  Status failOrReject(const Status& failure);
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
   /// Whether what this rank waits for can still come from `peer`.
   Status checkPeer(PreparedOperation& operation, const host::Work& work, int peer, Watch& watch);
@@ -132,6 +150,7 @@ class Communicator {
   /// Tells the ranks that will wait for the next call why it was refused. With turn_ held.
   void noteRejection(const Status& reason);
   Status finalizedAlready() const;
+  void leave();
   std::string describeWait(const host::RunOutcome& outcome);
   /// Makes `failure` the end of the communicator; returns the failure that counts.
   Status failAll(const Status& failure);
@@ -148,9 +167,10 @@ class Communicator {
   const host::WaitPolicy waitPolicy_;
   std::mutex turn_;  // held by the one call that runs
   ConnectionEnds ends_;
-  PreparedCache prepared_;
+  PreparedCache<PreparedOperation> prepared_;
   ReductionTable reductions_;
-  CallSignature current_;  // the call that runs, or ran last
+  CallSignature current_;                       // the call that runs, or ran last
+  std::unique_ptr<cuda::DeviceEngine> device_;  // null on host memory
 };
 
 }  // namespace rondo

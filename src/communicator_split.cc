@@ -42,6 +42,10 @@ const GroupPointer* unpackPointer(const std::string& payload) {
 Result<std::unique_ptr<Communicator>> Communicator::split(int color,
                                                           int key,
                                                           const Config* config) {
+  if (onDevice()) {
+    return Status::notSupported(
+        "rank {}: communicator {} is on CUDA devices and cannot be split yet", rank_, config_.name);
+  }
   const Result<std::vector<SplitWish>> wishes = gatherWishes({color, key});
   RONDO_RETURN_IF_ERROR(wishes.status());
   ++splits_;

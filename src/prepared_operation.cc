@@ -56,7 +56,7 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
   return operation;
 }
 
-std::size_t PreparedCache::placeOf(const PlanRequest& request) {
+std::uint32_t requestHash(const PlanRequest& request) {
   // Knuth's multiplicative hash (TAOCP 3, 6.4): the golden ratio in 64 bits.
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;
   const std::uint64_t kind = static_cast<std::uint64_t>(request.collective) << 16 |
@@ -64,18 +64,7 @@ std::size_t PreparedCache::placeOf(const PlanRequest& request) {
                              static_cast<std::uint64_t>(request.op);
   const std::uint64_t word =
       (request.count * kGoldenRatio) ^ (kind << 32 | static_cast<std::uint32_t>(request.root));
-  return static_cast<std::size_t>((word * kGoldenRatio) >> 32) % kPlaces;
-}
-
-PreparedOperation* PreparedCache::find(const PlanRequest& request) {
-  PreparedOperation* operation = places_[placeOf(request)].get();
-  return operation != nullptr && operation->request == request ? operation : nullptr;
-}
-
-PreparedOperation* PreparedCache::keep(PreparedOperation operation) {
-  std::unique_ptr<PreparedOperation>& place = places_[placeOf(operation.request)];
-  place = std::make_unique<PreparedOperation>(std::move(operation));
-  return place.get();
+  return static_cast<std::uint32_t>((word * kGoldenRatio) >> 32);
 }
 
 }  // namespace rondo

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kernels/host/lane.h"
@@ -29,22 +31,49 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            int rank,
                                            ConnectionEnds& ends);
 
+/// Spreads requests over places.
+std::uint32_t requestHash(const PlanRequest& request);
+
 /// The operations prepared last. A full place is given to the newcomer. @threads one at a time.
+/// @tparam Operation has the PlanRequest it was prepared for as `request`
+template <class Operation>
 class PreparedCache {
  public:
   /// Null if there is none.
-  PreparedOperation* find(const PlanRequest& request);
+  Operation* find(const PlanRequest& request) const {
+    Operation* operation = places_[placeOf(request)].get();
+    return operation != nullptr && operation->request == request ? operation : nullptr;
+  }
+
+  /// Gives up the operation in whose place one for `request` would be kept; null if there is none.
+  std::unique_ptr<Operation> release(const PlanRequest& request) {
+    return std::move(places_[placeOf(request)]);
+  }
 
   /// Keeps `operation`; valid until another operation takes its place.
-  PreparedOperation* keep(PreparedOperation operation);
+  Operation* keep(Operation operation) {
+    std::unique_ptr<Operation>& place = places_[placeOf(operation.request)];
+    place = std::make_unique<Operation>(std::move(operation));
+    return place.get();
+  }
+
+  /// Calls `visit` with each operation.
+  template <class Visitor>
+  void forEach(const Visitor& visit) {
+    for (const std::unique_ptr<Operation>& place : places_) {
+      if (place != nullptr) visit(*place);
+    }
+  }
 
  private:
   /// Places: a training step makes the same few dozen calls over and over.
   static constexpr std::size_t kPlaces = 256;
 
-  static std::size_t placeOf(const PlanRequest& request);
+  static std::size_t placeOf(const PlanRequest& request) {
+    return static_cast<std::size_t>(requestHash(request)) % kPlaces;
+  }
 
-  std::array<std::unique_ptr<PreparedOperation>, kPlaces> places_;
+  std::array<std::unique_ptr<Operation>, kPlaces> places_;
 };
 
 }  // namespace rondo

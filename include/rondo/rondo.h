@@ -124,8 +124,8 @@ typedef enum rondoScalarResidence RONDO_ENUM_TYPE {
 typedef struct rondoComm* rondoComm_t;
 
 /// Where an operation is queued. Declared as CUDA declares its own stream, so that a cudaStream_t
-/// is passed as it is. Host communicators take only NULL for now: the call runs in the caller's
-/// thread and returns when it is complete on this rank.
+/// is passed as it is; NULL is then the default stream. Host communicators take only NULL for now:
+/// the call runs in the caller's thread and returns when it is complete on this rank.
 typedef struct CUstream_st* rondoStream_t;
 
 /// The value of a number in rondoConfig_t that was not set; a text is not set if it is NULL.
@@ -213,6 +213,24 @@ RONDO_EXPORT const char* rondoGetLastError(rondoComm_t comm);
 RONDO_EXPORT rondoResult_t rondoCommInitAll(rondoComm_t* comms,
                                             int ranks,
                                             const rondoConfig_t* config);
+
+/// Makes the communicators of all ranks in this process, for ranks that are threads and whose
+/// buffers are memory of CUDA devices. Operations are queued on a CUDA stream of the rank's device
+/// and return at once; those of several ranks that share a device return once all of these ranks
+/// have called.
+/// @param comms   room for `ranks` handles; the k-th receives the handle of rank k. Written only on
+///   success. Each is then used by a thread of its own.
+/// @param ranks   1 or more.
+/// @param devices the number of each rank's device, as CUDA counts; at most 8 ranks may share one.
+/// @param config  NULL: everything from the environment and the defaults.
+/// @threads  any.
+/// @errors   InvalidArgument (a device that is not there, a value in `config` or the environment),
+///   NotSupported (no driver, no GPU, a library built without kernels for it), OutOfMemory,
+///   SystemError (what the driver says).
+RONDO_EXPORT rondoResult_t rondoCommInitAllOnDevices(rondoComm_t* comms,
+                                                     int ranks,
+                                                     const int* devices,
+                                                     const rondoConfig_t* config);
 
 /// What the ranks of one communicator need to find and trust each other. Holds a secret: pass it on
 /// as you would a password.
@@ -332,7 +350,7 @@ RONDO_EXPORT rondoResult_t rondoRedOpDestroy(rondoRedOp_t op, rondoComm_t comm);
 /// Reduces `count` elements over all ranks into `recv` on each rank.
 /// @param send   `count` elements of `type`.
 /// @param recv   `count` elements; may equal `send`.
-/// @param stream NULL for host communicators.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
 /// @threads @order  see the table above; on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoAllReduce(const void* send,
@@ -347,7 +365,7 @@ RONDO_EXPORT rondoResult_t rondoAllReduce(const void* send,
 /// @param send   all blocks, in rank order.
 /// @param recv   one block; may be this rank's block of `send`.
 /// @param count  elements of one block.
-/// @param stream NULL for host communicators.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
 /// @threads @order  see the table above; on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoReduceScatter(const void* send,
@@ -362,7 +380,7 @@ RONDO_EXPORT rondoResult_t rondoReduceScatter(const void* send,
 /// @param send   this rank's block; may be its place in `recv`.
 /// @param recv   all blocks, in rank order.
 /// @param count  elements of one block.
-/// @param stream NULL for host communicators.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
 /// @threads @order  see the table above; on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoAllGather(const void* send,
@@ -376,7 +394,7 @@ RONDO_EXPORT rondoResult_t rondoAllGather(const void* send,
 /// @param send   the elements at the root; not looked at elsewhere.
 /// @param recv   `count` elements, also at the root; there it may equal `send`.
 /// @param root   the rank that has the elements.
-/// @param stream NULL for host communicators.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
 /// @threads @order  see the table above; on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoBroadcast(const void* send,
@@ -391,7 +409,7 @@ RONDO_EXPORT rondoResult_t rondoBroadcast(const void* send,
 /// @param send   `count` elements of `type`.
 /// @param recv   the result at the root, where it may equal `send`; not looked at elsewhere.
 /// @param root   the rank that receives the result.
-/// @param stream NULL for host communicators.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
 /// @threads @order  see the table above; on return the result is complete at the root, and `send`
 ///   may be changed elsewhere.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
@@ -405,7 +423,7 @@ RONDO_EXPORT rondoResult_t rondoReduce(const void* send,
                                        rondoStream_t stream);
 
 /// Returns after every rank has called it. What a rank wrote before is visible to all ranks after.
-/// @param stream NULL for host communicators.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
 /// @threads @order  see the table above.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream);

@@ -26,25 +26,25 @@ struct alignas(16) Pack {
 
 // Who is calling.
 
-RONDO_DEVICE unsigned threadIndex();
-RONDO_DEVICE unsigned blockThreads();
-RONDO_DEVICE unsigned blockIndex();
+RONDO_DEVICE_PRIMITIVE unsigned threadIndex();
+RONDO_DEVICE_PRIMITIVE unsigned blockThreads();
+RONDO_DEVICE_PRIMITIVE unsigned blockIndex();
 
 /// The block's own memory, as many bytes as the launch asked for, aligned to 16 bytes; undefined at
 /// first. Ordered among the threads of the block by syncBlock().
-RONDO_DEVICE std::byte* sharedMemory();
+RONDO_DEVICE_PRIMITIVE std::byte* sharedMemory();
 
 // Waiting for each other.
 
 /// All threads of the block: returns when all have called it. What any of them wrote before is
 /// visible to all of them after.
-RONDO_DEVICE void syncBlock();
+RONDO_DEVICE_PRIMITIVE void syncBlock();
 
 /// syncBlock(), and whether any thread passed true.
-RONDO_DEVICE bool syncBlockAny(bool mine);
+RONDO_DEVICE_PRIMITIVE bool syncBlockAny(bool mine);
 
 /// All threads of the warp: whether any passed true. Orders nothing.
-RONDO_DEVICE bool anyInWarp(bool mine);
+RONDO_DEVICE_PRIMITIVE bool anyInWarp(bool mine);
 
 // Memory that another rank, or the host, reads or writes meanwhile.
 
@@ -52,44 +52,44 @@ RONDO_DEVICE bool anyInWarp(bool mine);
 /// its block did before the last syncBlock(), is visible to, or done before, whoever sees the new
 /// value with observeCounter(), on this GPU, on another one or on the host. Prevents: a full slot
 /// seen with stale bytes; a slot overwritten while it is still being read. PTX: st.release.sys.
-RONDO_DEVICE void postCounter(std::uint64_t& counter, std::uint64_t value);
+RONDO_DEVICE_PRIMITIVE void postCounter(std::uint64_t& counter, std::uint64_t value);
 
 /// Reads a counter that a peer posts. What the peer did before is visible to this thread, and to
 /// other threads of its block after the next syncBlock(). PTX: ld.acquire.sys.
-RONDO_DEVICE std::uint64_t observeCounter(const std::uint64_t& counter);
+RONDO_DEVICE_PRIMITIVE std::uint64_t observeCounter(const std::uint64_t& counter);
 
 /// Posts the counter of slots that were read by peekPack(): what those reads gave has decided
 /// branches of this thread, and of its block before the last syncBlock(), so they are over, and
 /// nothing else was read that the peer may now overwrite. PTX: st.relaxed.sys.
-RONDO_DEVICE void creditLines(std::uint64_t& counter, std::uint64_t value);
+RONDO_DEVICE_PRIMITIVE void creditLines(std::uint64_t& counter, std::uint64_t value);
 
 /// Reads a word that the host may change at any time; orders nothing. PTX: ld.relaxed.sys.
-RONDO_DEVICE std::uint32_t peekFlag(const std::uint32_t& flag);
+RONDO_DEVICE_PRIMITIVE std::uint32_t peekFlag(const std::uint32_t& flag);
 
 /// Writes a word that the host may look at any time; orders nothing. PTX: st.relaxed.sys.
-RONDO_DEVICE void tellHost(std::int32_t& word, std::int32_t value);
+RONDO_DEVICE_PRIMITIVE void tellHost(std::uint64_t& word, std::uint64_t value);
 
 /// Writes a pack that a peer polls with peekPack(): each half carries its own mark of being there,
 /// so that no order is needed. PTX: st.relaxed.sys.v2.
-RONDO_DEVICE void placePack(Pack& to, Pack value);
+RONDO_DEVICE_PRIMITIVE void placePack(Pack& to, Pack value);
 
 /// Reads a pack that a peer writes with placePack(): each half is its old or its new value.
 /// PTX: ld.relaxed.sys.v2.
-RONDO_DEVICE Pack peekPack(const Pack& from);
+RONDO_DEVICE_PRIMITIVE Pack peekPack(const Pack& from);
 
 /// Writes the pack of each thread of an aligned group of 8 in a warp as one 128-byte line: whoever
 /// sees the new last half of the line with peekLine128() sees all of the line new. All threads of
 /// the warp; `to` of the first of each group is aligned to 128 bytes, the others' follow it.
 /// PTX: one st.relaxed.sys.v2 by the whole warp, after bar.warp.sync. That a GPU keeps the line
 /// together is the GPU's promise only where LL128 is switched on.
-RONDO_DEVICE void placeLine128(Pack& to, Pack value);
+RONDO_DEVICE_PRIMITIVE void placeLine128(Pack& to, Pack value);
 
 /// Reads the pack of each thread of an aligned group of 8 in a warp as one 128-byte line that a
 /// peer writes with placeLine128(). All threads of the warp; `from` as `to` there. A peekPack() by
 /// each thread would not do: one may read before the line is written, and the one that looks for
 /// the mark after. PTX: one ld.relaxed.sys.v2 by the whole warp, after bar.warp.sync; the same
 /// promise.
-RONDO_DEVICE Pack peekLine128(const Pack& from);
+RONDO_DEVICE_PRIMITIVE Pack peekLine128(const Pack& from);
 
 }  // namespace rondo::device
 

@@ -6,66 +6,66 @@
 
 namespace rondo::device {
 
-RONDO_DEVICE unsigned threadIndex() {
+RONDO_DEVICE_PRIMITIVE unsigned threadIndex() {
   return threadIdx.x;
 }
 
-RONDO_DEVICE unsigned blockThreads() {
+RONDO_DEVICE_PRIMITIVE unsigned blockThreads() {
   return blockDim.x;
 }
 
-RONDO_DEVICE unsigned blockIndex() {
+RONDO_DEVICE_PRIMITIVE unsigned blockIndex() {
   return blockIdx.x;
 }
 
-RONDO_DEVICE std::byte* sharedMemory() {
+RONDO_DEVICE_PRIMITIVE std::byte* sharedMemory() {
   extern __shared__ Pack rondoSharedMemory[];
   return reinterpret_cast<std::byte*>(rondoSharedMemory);
 }
 
-RONDO_DEVICE void syncBlock() {
+RONDO_DEVICE_PRIMITIVE void syncBlock() {
   __syncthreads();
 }
 
-RONDO_DEVICE bool syncBlockAny(bool mine) {
+RONDO_DEVICE_PRIMITIVE bool syncBlockAny(bool mine) {
   return __syncthreads_or(mine ? 1 : 0) != 0;
 }
 
-RONDO_DEVICE bool anyInWarp(bool mine) {
+RONDO_DEVICE_PRIMITIVE bool anyInWarp(bool mine) {
   return __any_sync(0xffffffffu, mine ? 1 : 0) != 0;
 }
 
-RONDO_DEVICE void postCounter(std::uint64_t& counter, std::uint64_t value) {
+RONDO_DEVICE_PRIMITIVE void postCounter(std::uint64_t& counter, std::uint64_t value) {
   asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(&counter), "l"(value) : "memory");
 }
 
-RONDO_DEVICE std::uint64_t observeCounter(const std::uint64_t& counter) {
+RONDO_DEVICE_PRIMITIVE std::uint64_t observeCounter(const std::uint64_t& counter) {
   std::uint64_t value;
   asm volatile("ld.acquire.sys.u64 %0, [%1];" : "=l"(value) : "l"(&counter) : "memory");
   return value;
 }
 
-RONDO_DEVICE void creditLines(std::uint64_t& counter, std::uint64_t value) {
+RONDO_DEVICE_PRIMITIVE void creditLines(std::uint64_t& counter, std::uint64_t value) {
   asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(&counter), "l"(value) : "memory");
 }
 
-RONDO_DEVICE std::uint32_t peekFlag(const std::uint32_t& flag) {
+RONDO_DEVICE_PRIMITIVE std::uint32_t peekFlag(const std::uint32_t& flag) {
   std::uint32_t value;
   asm volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(value) : "l"(&flag) : "memory");
   return value;
 }
 
-RONDO_DEVICE void tellHost(std::int32_t& word, std::int32_t value) {
-  asm volatile("st.relaxed.sys.s32 [%0], %1;" ::"l"(&word), "r"(value) : "memory");
+RONDO_DEVICE_PRIMITIVE void tellHost(std::uint64_t& word, std::uint64_t value) {
+  asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(&word), "l"(value) : "memory");
 }
 
-RONDO_DEVICE void placePack(Pack& to, Pack value) {
+RONDO_DEVICE_PRIMITIVE void placePack(Pack& to, Pack value) {
   asm volatile("st.relaxed.sys.v2.u64 [%0], {%1, %2};" ::"l"(&to), "l"(value.half[0]),
                "l"(value.half[1])
                : "memory");
 }
 
-RONDO_DEVICE Pack peekPack(const Pack& from) {
+RONDO_DEVICE_PRIMITIVE Pack peekPack(const Pack& from) {
   Pack value;
   asm volatile("ld.relaxed.sys.v2.u64 {%0, %1}, [%2];"
                : "=l"(value.half[0]), "=l"(value.half[1])
@@ -74,12 +74,12 @@ RONDO_DEVICE Pack peekPack(const Pack& from) {
   return value;
 }
 
-RONDO_DEVICE void placeLine128(Pack& to, Pack value) {
+RONDO_DEVICE_PRIMITIVE void placeLine128(Pack& to, Pack value) {
   __syncwarp();
   placePack(to, value);
 }
 
-RONDO_DEVICE Pack peekLine128(const Pack& from) {
+RONDO_DEVICE_PRIMITIVE Pack peekLine128(const Pack& from) {
   __syncwarp();
   return peekPack(from);
 }

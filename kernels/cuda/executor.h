@@ -34,13 +34,12 @@ class LaneRunner {
         work_(work),
         lane_(lane),
         block_(*reinterpret_cast<BlockState*>(sharedMemory())),
-        wait_(*work.abortFlag, *lane.report) {}
+        wait_(work, *lane.report) {}
 
-  /// All threads of the block: all steps of the lane's schedule. Says in the report how it ended.
+  /// All threads of the block: all steps of the lane's schedule. Says in the report if it failed.
   RONDO_DEVICE_OUTLINE void run() {
     visitSchedule(lane_.algorithm, lane_.schedule,
                   [this](const auto& schedule) { walk(schedule); });
-    if (threadIndex() == 0 && !failed_) finish(Report::kDone);
   }
 
  private:
@@ -237,11 +236,10 @@ class LaneRunner {
     if (!syncBlockAny(mismatch_ || wait_.givenUp())) return false;
     failed_ = true;
     const bool anyMismatch = syncBlockAny(mismatch_);
-    if (threadIndex() == 0) finish(anyMismatch ? Report::kMismatch : Report::kAborted);
+    if (threadIndex() == 0)
+      lane_.report->state = anyMismatch ? Report::kMismatch : Report::kAborted;
     return true;
   }
-
-  RONDO_DEVICE void finish(Report::State state) { lane_.report->state = state; }
 
   const LaunchArgs& args_;
   const RankWork& work_;

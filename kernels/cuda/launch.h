@@ -30,8 +30,8 @@ enum class Protocol : std::uint8_t {
 /// Most peers that one step receives from, and most that it sends to.
 inline constexpr int kMaxStepPeers = 128;
 
-/// Threads of a block on a GPU: enough to keep one processor's loads in flight, few enough that each
-/// has the registers it wants.
+/// Threads of a block on a GPU: enough to keep one processor's loads in flight, few enough that
+/// each has the registers it wants.
 inline constexpr int kBlockThreads = 512;
 
 /// Most ranks that one launch runs: those of one process on one device.
@@ -59,18 +59,27 @@ struct End {
   }
 };
 
-/// How a lane of a launch ended, and what it waits for meanwhile. In memory that the host sees; one
-/// per lane, written by its block only.
+/// Why a lane failed, and what it waits for meanwhile. In memory that the host sees; one per lane,
+/// written by its block only, and only when something is wrong or slow.
 struct Report {
-  enum State : std::uint32_t { kGoingOn, kDone, kAborted, kMismatch };
+  enum State : std::uint32_t { kNoFailure, kAborted, kMismatch };
 
-  std::uint32_t state = kGoingOn;
-  /// A wait of the launch that has taken long: the peer's rank + 1, negative if it waits for the
-  /// peer to take data; 0: none yet.
-  std::int32_t waitsFor = 0;
-  std::int32_t peer = 0;  ///< whose slot belongs to another call, after kMismatch
-  std::uint32_t unused = 0;
+  std::uint32_t state = kNoFailure;
+  std::int32_t peer = 0;        ///< whose slot belongs to another call, after kMismatch
   std::uint64_t otherCall = 0;  ///< what that slot carries
+  std::uint64_t waits = 0;      ///< the wait that took long last, as waitOf(); 0: none yet
+
+  /// A wait in call `call` (its fingerprint). @param peer the peer's rank + 1; negative if the wait
+  /// is for the peer to take data.
+  RONDO_HD static constexpr std::uint64_t waitOf(std::uint64_t call, std::int32_t peer) {
+    return call << 32 | static_cast<std::uint32_t>(peer);
+  }
+
+  /// The peer of a wait in call `call`, as waitOf() takes it; 0: the wait is of another call.
+  RONDO_HD static constexpr std::int32_t waitingFor(std::uint64_t wait, std::uint64_t call) {
+    const auto peer = static_cast<std::int32_t>(static_cast<std::uint32_t>(wait));
+    return wait == waitOf(call, peer) ? peer : 0;
+  }
 };
 
 /// One channel of a prepared operation on one rank.

@@ -13,16 +13,14 @@ namespace rondo::device {
 /// long as all the polls between.
 inline constexpr std::uint32_t kPollsPerLook = 64;
 
-/// Looks until a wait has taken long.
-inline constexpr std::uint32_t kPatientLooks = 1024;
+/// Looks until a wait has taken long, and is told to the host (again).
+inline constexpr std::uint32_t kPatientLooks = 64;
 
-/// All waits of one thread in one step.
+/// All waits of one thread in one launch.
 class Wait {
  public:
-  /// @param abortFlag see RankWork
-  /// @param report    of the thread's lane
-  RONDO_DEVICE Wait(const std::uint32_t& abortFlag, Report& report)
-      : abortFlag_(abortFlag), report_(report) {}
+  /// @param report of the thread's lane
+  RONDO_DEVICE Wait(const RankWork& work, Report& report) : work_(work), report_(report) {}
 
   /// For whom the next polls wait.
   RONDO_DEVICE void waitFor(std::int32_t peer, bool toReceive) {
@@ -33,8 +31,9 @@ class Wait {
   /// To be called after each poll that found nothing; false: give up.
   RONDO_DEVICE bool goOn() {
     if (++polls_ % kPollsPerLook != 0) return !givenUp_;
-    if (peekFlag(abortFlag_) != 0) givenUp_ = true;
-    if (polls_ == kPollsPerLook * kPatientLooks) tellHost(report_.waitsFor, peer_);
+    if (peekFlag(*work_.abortFlag) != 0) givenUp_ = true;
+    if (polls_ % (kPollsPerLook * kPatientLooks) == 0)
+      tellHost(report_.waits, Report::waitOf(work_.call, peer_));
     return !givenUp_;
   }
 
@@ -42,7 +41,7 @@ class Wait {
   RONDO_DEVICE bool givenUp() const { return givenUp_; }
 
  private:
-  const std::uint32_t& abortFlag_;
+  const RankWork& work_;
   Report& report_;
   std::int32_t peer_ = 0;
   std::uint32_t polls_ = 0;

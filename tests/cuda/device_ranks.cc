@@ -7,30 +7,12 @@
 #include "collectives/any_schedule.h"
 #include "kernels/cuda/executor.h"
 #include "kernels/cuda/type_combiner.h"
+#include "tests/cuda/emulated_kernels.h"
 #include "transports/connection.h"
 
 namespace rondo::testing {
 
 namespace {
-
-using Kernel = void (*)(const device::LaunchArgs& args);
-
-template <DataType kType>
-void runLanes(const device::LaunchArgs& args) {
-  device::runBlock<device::TypeCombiner<kType>>(args);
-}
-
-/// The body of the entry kernel of `type` (kernels/cuda/entry.cuh).
-Kernel kernelOf(DataType type) {
-  switch (type) {
-#define RONDO_CASE(name, cppType, bytes, text) \
-  case DataType::k##name:                      \
-    return runLanes<DataType::k##name>;
-    RONDO_FOR_EACH_DATA_TYPE(RONDO_CASE)
-#undef RONDO_CASE
-  }
-  return nullptr;
-}
 
 StepArithmetic arithmeticOf(const Operation& operation) {
   const PlanRequest& request = operation.request;
@@ -134,7 +116,7 @@ void DeviceRanks::launch(const Operation& operation,
   args.protocol = operation.protocol;
   args.channels = operation.plan.channels;
   std::ranges::copy(works, args.ranks);
-  const Kernel kernel = kernelOf(operation.request.type);
+  const EmulatedKernel kernel = emulatedKernel(operation.request.type);
   const auto blocks = works.size() * static_cast<std::size_t>(operation.plan.channels);
   machine.launch({.name = fmt::format("rank {}", firstRank),
                   .kernel = operation.describe(),

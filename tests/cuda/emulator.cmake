@@ -18,6 +18,8 @@ function(rondo_add_cuda_emulator name)
     ${rondo_emulator_core}
     ${CMAKE_CURRENT_LIST_DIR}/emulator/device_emulated.cc)
   target_link_libraries(${name} PUBLIC rondo_build_flags)
+  # It is part of the driver double, too, which is a shared library.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   if(RONDO_SANITIZE MATCHES "thread")
     target_compile_definitions(${name} PRIVATE RONDO_EMULATOR_TSAN)
   elseif(RONDO_SANITIZE MATCHES "address")

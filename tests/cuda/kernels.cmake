@@ -2,6 +2,7 @@
 
 add_library(rondo_emulated_kernels STATIC
   ${CMAKE_CURRENT_LIST_DIR}/device_ranks.cc
+  ${CMAKE_CURRENT_LIST_DIR}/emulated_kernels.cc
   ${CMAKE_CURRENT_LIST_DIR}/operation.cc)
 target_link_libraries(rondo_emulated_kernels PUBLIC
   rondo_cuda_emulator rondo_collective_harness)
@@ -9,3 +10,18 @@ target_link_libraries(rondo_emulated_kernels PUBLIC
 rondo_add_test(cuda_kernels_test LABELS cuda_emulated TIMEOUT 300
   SOURCES kernels_test.cc
   LIBRARIES rondo_emulated_kernels)
+
+# A CUDA driver whose GPUs are the emulator; the library loads it as it loads NVIDIA's.
+add_library(rondo_driver_double SHARED
+  ${CMAKE_CURRENT_LIST_DIR}/driver_double/driver.cc
+  ${CMAKE_CURRENT_LIST_DIR}/driver_double/fake_gpu.cc
+  ${CMAKE_CURRENT_LIST_DIR}/emulated_kernels.cc
+  ${PROJECT_SOURCE_DIR}/kernels/cuda/entry_name.cc)
+target_link_libraries(rondo_driver_double PRIVATE rondo_cuda_emulator)
+target_link_libraries(rondo_driver_double PUBLIC rondo_build_flags)
+set_target_properties(rondo_driver_double PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/driver_double)
+
+rondo_add_test(cuda_device_communicator_test LABELS cuda_emulated TIMEOUT 300
+  SOURCES device_communicator_test.cc driver_double/device_image.cc
+  LIBRARIES rondo_driver_double rondo_static GTest::gmock)

@@ -1,0 +1,137 @@
+// One CUDA device as a communicator uses it: its primary context, the kernels, and memory that
+// frees itself.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernels/data_type.h"
+#include "src/cuda/driver.h"
+#include "src/status.h"
+
+namespace rondo::cuda {
+
+class Device;
+
+/// Makes a device's context the calling thread's for as long as this object lives; then the one
+/// before is again, so that no caller notices.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(const Device& device);
+  ~CurrentDevice();
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  CurrentDevice(CurrentDevice&&) = delete;
+  CurrentDevice& operator=(CurrentDevice&&) = delete;
+
+ private:
+  const Driver& driver_;
+};
+
+/// Memory on a device, or of the host where a device sees it; freed with this object, unless it is
+/// left behind.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  ~Memory();
+
+  /// For kernels.
+  template <class T>
+  T* onDevice() const {
+    return reinterpret_cast<T*>(device_);
+  }
+
+  /// For the host; null for memory on a device.
+  template <class T>
+  T* onHost() const {
+    return static_cast<T*>(host_);
+  }
+
+  std::size_t bytes() const { return bytes_; }
+
+  /// Never frees it: a kernel that does not end may still use it.
+  void leaveBehind() { owner_ = nullptr; }
+
+ private:
+  friend class Device;
+
+  std::shared_ptr<const Device> owner_;
+  DevicePointer device_ = 0;
+  void* host_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// @threads any
+class Device : public std::enable_shared_from_this<Device> {
+ public:
+  /// @param ordinal as the driver counts
+  /// @errors InvalidArgument (no such device), NotSupported (the library was built without
+  ///   kernels, or without any for this device), SystemError, OutOfMemory.
+  static Result<std::shared_ptr<const Device>> open(const Driver& driver, int ordinal);
+
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  Device(Device&&) = delete;
+  Device& operator=(Device&&) = delete;
+
+  const Driver& driver() const { return driver_; }
+
+  int ordinal() const { return ordinal_; }
+
+  /// "CUDA device 0 (NVIDIA H100)".
+  const std::string& name() const { return name_; }
+
+  Context context() const { return context_; }
+
+  /// The kernel that runs lanes of `type`.
+  Function kernel(DataType type) const { return kernels_[static_cast<std::size_t>(type)]; }
+
+  /// Memory on the device, zero at first.
+  /// @errors OutOfMemory, SystemError.
+  Result<Memory> allocate(std::size_t bytes) const;
+
+  /// Memory of the host that all devices see, zero at first.
+  /// @errors OutOfMemory, SystemError.
+  Result<Memory> allocateOnHost(std::size_t bytes) const;
+
+  /// Memory on the device that holds a copy of `bytes` bytes.
+  Result<Memory> copyOf(const void* data, std::size_t bytes) const;
+
+  /// What went before is there when it returns.
+  Status copyIn(const Memory& to, const void* from, std::size_t bytes) const;
+
+  /// Lets kernels of this device use memory of `other`.
+  /// @return false if the hardware has no way.
+  /// @errors SystemError.
+  Result<bool> reach(const Device& other) const;
+
+ private:
+  friend class Memory;
+
+  Device(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+
+  Status start();
+  Status loadKernels();
+  Result<Module> moduleOf(std::span<const std::byte> image);
+  void release(const Memory& memory) const;
+
+  const Driver& driver_;
+  int ordinal_;
+  int handle_ = 0;
+  std::string name_;
+  Context context_ = nullptr;
+  std::map<const std::byte*, Module> modules_;  // by image
+  Stream copies_ = nullptr;                     // so that copies wait for nobody's kernels
+  std::array<Function, kDataTypeCount> kernels_{};
+};
+
+}  // namespace rondo::cuda

@@ -1,0 +1,211 @@
+#include "src/cuda/device_engine.h"
+
+#include <cstring>
+#include <utility>
+
+#include "src/log.h"
+
+namespace rondo::cuda {
+
+namespace {
+
+/// How long kernels may take to see that they shall give up.
+constexpr std::chrono::seconds kTimeToGiveUp{5};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceEngine>> DeviceEngine::make(int rank,
+                                                         int ranks,
+                                                         std::shared_ptr<DeviceTeam> team,
+                                                         std::shared_ptr<RankGroup> group,
+                                                         const Config& config) {
+  std::unique_ptr<DeviceEngine> engine(
+      new DeviceEngine(rank, ranks, std::move(team), std::move(group), config));
+  Result<std::unique_ptr<DeviceWatch>> watch =
+      DeviceWatch::start(rank, engine->team_->device(rank), engine->group_, engine->judge_);
+  RONDO_RETURN_IF_ERROR(watch.status());
+  engine->watch_ = *std::move(watch);
+  return engine;
+}
+
+DeviceEngine::DeviceEngine(int rank,
+                           int ranks,
+                           std::shared_ptr<DeviceTeam> team,
+                           std::shared_ptr<RankGroup> group,
+                           const Config& config)
+    : rank_(rank),
+      ranks_(ranks),
+      team_(std::move(team)),
+      group_(std::move(group)),
+      judge_(rank, ranks, group_, config),
+      ends_(rank, team_->device(rank), team_->links()) {}
+
+DeviceEngine::~DeviceEngine() = default;
+
+// What can be wrong with a call.
+
+Status DeviceEngine::check(const CollectiveCall& call,
+                           const PlanRequest& request,
+                           Stream stream) const {
+  const CurrentDevice current(device());
+  RONDO_RETURN_IF_ERROR(checkStream(stream));
+  if (call.count > 0) {
+    if (call.send != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("send", call.send));
+    if (call.recv != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("recv", call.recv));
+  }
+  const Result<bool> captured = capturing(stream);
+  RONDO_RETURN_IF_ERROR(captured.status());
+  if (!*captured) return {};
+  if (team_->launches(rank_).members() > 1) {
+    return Status::notSupported(
+        "rank {}: stream {} is being captured, and {} ranks of this process share {}: capture "
+        "with one rank per device",
+        rank_, static_cast<const void*>(stream), team_->launches(rank_).members(), device().name());
+  }
+  if (prepared_.find(request) != nullptr) return {};
+  return Status::invalidUsage(
+      "rank {}: stream {} is being captured, and this operation was not run before: run it once "
+      "with the same count, type, reduction and root to warm up, then capture",
+      rank_, static_cast<const void*>(stream));
+}
+
+Status DeviceEngine::checkStream(Stream stream) const {
+  if (stream == nullptr) return {};
+  Context context = nullptr;
+  const Driver& driver = device().driver();
+  const Status found = driver.check(
+      driver.streamContext(stream, &context),
+      fmt::format("asking for the device of stream {}", static_cast<const void*>(stream)));
+  if (!found.ok()) {
+    return Status::invalidArgument("rank {}: {}; pass a stream of {}", rank_, found.message(),
+                                   device().name());
+  }
+  if (context == device().context()) return {};
+  return Status::invalidArgument("rank {}: stream {} belongs to another device; pass one of {}",
+                                 rank_, static_cast<const void*>(stream), device().name());
+}
+
+Status DeviceEngine::checkBuffer(const char* name, const void* buffer) const {
+  const Driver& driver = device().driver();
+  unsigned kind = 0;
+  int ordinal = -1;
+  const auto address = reinterpret_cast<DevicePointer>(buffer);
+  const bool known = driver.pointerAttribute(&kind, kPointerMemoryType, address) == kSuccess;
+  if (!known || kind == kMemoryTypeHost) {
+    return Status::invalidArgument(
+        "rank {}: {} {} is host memory, but this communicator is on {}; pass memory of that device",
+        rank_, name, buffer, device().name());
+  }
+  const bool told = driver.pointerAttribute(&ordinal, kPointerDeviceOrdinal, address) == kSuccess;
+  if (!told || ordinal == device().ordinal()) return {};
+  return Status::invalidArgument(
+      "rank {}: {} {} is memory of CUDA device {}, but this communicator is on {}", rank_, name,
+      buffer, ordinal, device().name());
+}
+
+Result<bool> DeviceEngine::capturing(Stream stream) const {
+  int status = 0;
+  const Driver& driver = device().driver();
+  RONDO_RETURN_IF_ERROR(driver.check(driver.streamIsCapturing(stream, &status),
+                                     "asking whether a stream is being captured"));
+  return status != 0;
+}
+
+// Running.
+
+const Plan* DeviceEngine::plannedBefore(const PlanRequest& request) const {
+  const DeviceOperation* operation = prepared_.find(request);
+  return operation == nullptr ? nullptr : &operation->plan;
+}
+
+Status DeviceEngine::run(const CollectiveCall& call,
+                         const PlanRequest& request,
+                         const Plan& plan,
+                         const CallSignature& signature,
+                         Stream stream) {
+  const CurrentDevice current(device());
+  Result<DeviceOperation*> operation = prepare(request, plan, signature);
+  RONDO_RETURN_IF_ERROR(operation.status());
+  // A captured launch runs when its graph does, any number of times: nobody can watch it.
+  const Result<bool> captured = capturing(stream);
+  RONDO_RETURN_IF_ERROR(captured.status());
+  (*operation)->captured |= *captured;
+  DeviceJudge::JudgedWait wait{.call = signature};
+  Status launched = team_->launches(rank_).launch(
+      rank_, partOf(**operation, call, signature, stream), [&] { return judge_.judge(wait, {}); });
+  if (launched.ok() && !*captured) launched = watch_->add(signature, **operation, stream);
+  return launched.ok() ? launched : abandon(launched, stream);
+}
+
+/// A kernel that nobody watches may have been launched: it gives up before its memory can go.
+Status DeviceEngine::abandon(const Status& failure, Stream stream) {
+  group_->fail(failure);
+  watch_->giveUp();
+  (void)device().driver().streamSynchronize(stream);
+  return failure;
+}
+
+/// A newcomer has taken the place of `operation`, which launches may still need: graphs for ever,
+/// others until they are complete.
+void DeviceEngine::retire(std::unique_ptr<DeviceOperation> operation) {
+  if (operation == nullptr) return;
+  if (operation->captured) {
+    captured_.push_back(std::move(operation));
+  } else {
+    (void)watch_->flush(Deadline{});
+  }
+}
+
+Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
+                                               const Plan& plan,
+                                               const CallSignature& signature) {
+  if (DeviceOperation* operation = prepared_.find(request)) return operation;
+  retire(prepared_.release(request));
+  Result<DeviceOperation> operation = bindOperation(request, plan, ranks_, rank_, device(), ends_);
+  RONDO_RETURN_IF_ERROR(operation.status());
+  DeviceJudge::JudgedWait wait{.call = signature};
+  RONDO_RETURN_IF_ERROR(
+      team_->prepared().meet([] { return Status(); }, [&] { return judge_.judge(wait, {}); }));
+  return prepared_.keep(*std::move(operation));
+}
+
+LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
+                                const CollectiveCall& call,
+                                const CallSignature& signature,
+                                Stream stream) const {
+  LaunchPart part;
+  part.stream = stream;
+  // What only moves is moved by any kernel; that of the type may have no reductions to it.
+  part.type = operation.request.type;
+  part.args.arithmetic = operation.arithmetic;
+  part.args.op = operation.request.op;
+  part.args.protocol = operation.protocol;
+  part.args.channels = operation.plan.channels;
+  device::RankWork& work = part.args.ranks[0];
+  work.lanes = operation.lanes.onDevice<const device::Lane>();
+  work.input = static_cast<const std::byte*>(call.send);
+  work.output = static_cast<std::byte*>(call.recv);
+  work.abortFlag = watch_->abortFlag();
+  work.call = signature.fingerprint();
+  if (call.scale != nullptr)
+    std::memcpy(&work.scale, call.scale, scaleBytes(operation.request.type));
+  return part;
+}
+
+void DeviceEngine::finish(Deadline deadline) {
+  if (group_->failure().ok() && watch_->flush(deadline)) return;
+  watch_->giveUp();
+  if (watch_->flush(Deadline::within(kTimeToGiveUp))) return;
+  RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = rank_},
+            "a kernel on {} has not ended; the memory that it uses is left to it until the process "
+            "ends",
+            device().name());
+  team_->links()->leaveBehind();
+  ends_.leaveBehind();
+  prepared_.forEach([](DeviceOperation& operation) { operation.leaveBehind(); });
+  for (const auto& operation : captured_)
+    operation->leaveBehind();
+  watch_->leaveBehind();
+}
+
+}  // namespace rondo::cuda

@@ -1,0 +1,86 @@
+#include "src/cuda/device_judge.h"
+
+#include <utility>
+
+#include "src/log.h"
+
+namespace rondo::cuda {
+
+namespace {
+
+/// How long a rank may take to call again after its call was rejected; as for host calls.
+constexpr std::chrono::seconds kTimeToCallAgain{1};
+
+}  // namespace
+
+DeviceJudge::DeviceJudge(int rank,
+                         int ranks,
+                         std::shared_ptr<RankGroup> group,
+                         const Config& config)
+    : rank_(rank), ranks_(ranks), group_(std::move(group)), config_(config) {}
+
+Status DeviceJudge::judge(JudgedWait& wait, host::Blocked blocked) const {
+  if (host::flagRaised(group_->failedFlag())) return group_->failure();
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - wait.since);
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer != rank_) RONDO_RETURN_IF_ERROR(judgePeerOf(wait, peer, waited));
+  }
+  const auto due = [waited](std::chrono::milliseconds limit) {
+    return limit.count() > 0 && waited >= limit;
+  };
+  const bool late = due(config_.operationTimeout);
+  const bool warns = due(config_.warningAfter) && !wait.warned;
+  if (!late && !warns) return {};
+  if (blocked.peer < 0) blocked = firstBehind(wait.call);
+  const std::string who = blocked.peer < 0
+                              ? "its kernel to end"
+                              : describePeer(wait.call, blocked, group_->record(blocked.peer));
+  if (late) {
+    return Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(wait.call),
+                           waited.count(), who);
+  }
+  wait.warned = true;
+  RONDO_LOG(kWarn, kExecutor, (LogContext{rank_, config_.name}), "{} waits {} ms for {}",
+            describeCall(wait.call), waited.count(), who);
+  return {};
+}
+
+Status DeviceJudge::judgePeerOf(const JudgedWait& wait,
+                                int peer,
+                                std::chrono::milliseconds waited) const {
+  const CallRecord& record = group_->record(peer);
+  RONDO_RETURN_IF_ERROR(judgePeer(waiting(wait.call), peer, record));
+  if (record.finished() >= wait.call.sequence) return {};
+  const std::string whyLost = group_->whyLost(peer);
+  if (!whyLost.empty()) return lostBefore(rank_, wait.call, peer, whyLost);
+  const auto rejection = rejectionOf(wait.call, record);
+  if (rejection.has_value() && waited >= kTimeToCallAgain)
+    return rejectedBy(waiting(wait.call), peer, *rejection);
+  return {};
+}
+
+Status DeviceJudge::compareCalls(const CallSignature& call) const {
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer == rank_) continue;
+    Status judged = judgePeer(waiting(call), peer, group_->record(peer));
+    if (judged.code() == StatusCode::kMismatch) return judged;
+  }
+  return {};
+}
+
+/// A rank that has not made the call yet.
+host::Blocked DeviceJudge::firstBehind(const CallSignature& call) const {
+  for (int peer = 0; peer < ranks_; ++peer) {
+    const auto theirs = group_->record(peer).read();
+    const bool behind = !theirs.has_value() || theirs->sequence < call.sequence;
+    if (peer != rank_ && behind) return {peer, true};
+  }
+  return {};
+}
+
+Status DeviceJudge::mismatch(const CallSignature& call, int peer, std::uint64_t otherCall) const {
+  return mismatchWith(waiting(call), peer, group_->record(peer), otherCall);
+}
+
+}  // namespace rondo::cuda

@@ -1,0 +1,185 @@
+#include "src/cuda/device_watch.h"
+
+#include <span>
+#include <utility>
+
+#include "kernels/memory_order.h"
+#include "src/net/quiet_thread.h"
+
+namespace rondo::cuda {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Between looks at the oldest launch.
+constexpr milliseconds kLook{2};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceWatch>> DeviceWatch::start(int rank,
+                                                        std::shared_ptr<const Device> device,
+                                                        std::shared_ptr<RankGroup> group,
+                                                        const DeviceJudge& judge) {
+  std::unique_ptr<DeviceWatch> watch(
+      new DeviceWatch(rank, std::move(device), std::move(group), judge));
+  Result<Memory> flag = watch->device_->allocateOnHost(sizeof(CounterLine));
+  RONDO_RETURN_IF_ERROR(flag.status());
+  watch->abortFlag_ = *std::move(flag);
+  Result<std::thread> thread = startQuietThread("rondo-watch", [&self = *watch] { self.run(); });
+  RONDO_RETURN_IF_ERROR(thread.status());
+  watch->thread_ = *std::move(thread);
+  return watch;
+}
+
+DeviceWatch::DeviceWatch(int rank,
+                         std::shared_ptr<const Device> device,
+                         std::shared_ptr<RankGroup> group,
+                         const DeviceJudge& judge)
+    : rank_(rank), device_(std::move(device)), group_(std::move(group)), judge_(judge) {}
+
+DeviceWatch::~DeviceWatch() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  const CurrentDevice current(*device_);
+  for (const Launched& launched : launched_)
+    (void)device_->driver().eventDestroy(launched.done);
+  for (const Event event : idleEvents_)
+    (void)device_->driver().eventDestroy(event);
+}
+
+Status DeviceWatch::add(const CallSignature& call,
+                        const DeviceOperation& operation,
+                        Stream stream) {
+  const CurrentDevice current(*device_);
+  const Result<Event> event = takeEvent();
+  RONDO_RETURN_IF_ERROR(event.status());
+  const int recorded = device_->driver().eventRecord(*event, stream);
+  {
+    const std::scoped_lock lock(mutex_);
+    if (recorded != kSuccess) {
+      idleEvents_.push_back(*event);
+      return device_->driver().check(recorded, "noting the end of a launch");
+    }
+    launched_.push_back({.wait = {.call = call}, .operation = &operation, .done = *event});
+  }
+  changed_.notify_all();
+  return {};
+}
+
+Result<Event> DeviceWatch::takeEvent() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!idleEvents_.empty()) {
+      const Event event = idleEvents_.back();
+      idleEvents_.pop_back();
+      return event;
+    }
+  }
+  Event event = nullptr;
+  RONDO_RETURN_IF_ERROR(device_->driver().check(
+      device_->driver().eventCreate(&event, kEventDisableTiming), "making an event"));
+  return event;
+}
+
+bool DeviceWatch::flush(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  const auto over = [this] { return launched_.empty(); };
+  if (deadline.never()) {
+    changed_.wait(lock, over);
+    return true;
+  }
+  return changed_.wait_until(lock, deadline.time(), over);
+}
+
+void DeviceWatch::giveUp() {
+  host::raiseFlag(*abortFlag_.onHost<std::uint32_t>());
+}
+
+void DeviceWatch::run() {
+  const CurrentDevice current(*device_);
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    if (launched_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    // Others only add behind the first.
+    lock.unlock();
+    const bool more = lookAtFirst();
+    lock.lock();
+    if (!more) changed_.wait_for(lock, kLook, [this] { return ending_; });
+  }
+}
+
+/// @return whether the first launch was complete, and the next may be
+bool DeviceWatch::lookAtFirst() {
+  Launched* first = nullptr;
+  {
+    const std::scoped_lock lock(mutex_);
+    first = &launched_.front();
+  }
+  const int result = device_->driver().eventQuery(first->done);
+  if (result == kNotReady) {
+    judgeFirst(*first);
+    return false;
+  }
+  if (result == kSuccess) {
+    finishFirst(*first);
+  } else {
+    group_->fail(device_->driver().check(
+        result,
+        fmt::format("rank {}: {} on {}", rank_, describeCall(first->wait.call), device_->name())));
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    idleEvents_.push_back(first->done);
+    launched_.pop_front();
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void DeviceWatch::finishFirst(const Launched& first) {
+  const std::span reports(first.operation->reports.onHost<const device::Report>(),
+                          static_cast<std::size_t>(first.operation->plan.channels));
+  for (const device::Report& report : reports) {
+    if (report.state == device::Report::kMismatch) {
+      group_->fail(judge_.mismatch(first.wait.call, report.peer, report.otherCall));
+      giveUp();
+    }
+    if (report.state != device::Report::kNoFailure) return;
+  }
+  // Lines carry no call: that the others made the same one is seen in their records, which they
+  // wrote before they launched.
+  const Status same = judge_.compareCalls(first.wait.call);
+  if (!same.ok()) return group_->fail(same);
+  group_->record(rank_).finish(first.wait.call.sequence);
+}
+
+void DeviceWatch::judgeFirst(Launched& first) {
+  const host::Blocked blocked = blockedOn(first);
+  // Until its kernel says that it waits, it may be the stream's earlier work that takes its time.
+  if (blocked.peer < 0) first.wait.since = std::chrono::steady_clock::now();
+  const Status judged = judge_.judge(first.wait, blocked);
+  if (judged.ok()) return;
+  group_->fail(judged);
+  giveUp();
+}
+
+host::Blocked DeviceWatch::blockedOn(const Launched& launched) const {
+  const std::span reports(launched.operation->reports.onHost<device::Report>(),
+                          static_cast<std::size_t>(launched.operation->plan.channels));
+  for (device::Report& report : reports) {
+    const std::uint64_t wait = host::observeCounter(report.waits);
+    const int peer = device::Report::waitingFor(wait, launched.wait.call.fingerprint());
+    if (peer != 0) return {std::abs(peer) - 1, peer > 0};
+  }
+  return {};
+}
+
+}  // namespace rondo::cuda

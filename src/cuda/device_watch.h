@@ -1,0 +1,83 @@
+// Watches over what a rank has launched: a kernel cannot tell why it waits, so a thread of the host
+// looks at its reports and at the other ranks, has it give up when the communicator has failed, and
+// notes which calls are complete. It sleeps while nothing is launched.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "src/cuda/device_judge.h"
+#include "src/cuda/device_operation.h"
+#include "src/net/deadline.h"
+
+namespace rondo::cuda {
+
+class DeviceWatch {
+ public:
+  /// @param abortFlag of the rank's launches (device::RankWork), a word of pinned host memory
+  /// @errors OutOfMemory, SystemError
+  static Result<std::unique_ptr<DeviceWatch>> start(int rank,
+                                                    std::shared_ptr<const Device> device,
+                                                    std::shared_ptr<RankGroup> group,
+                                                    const DeviceJudge& judge);
+  ~DeviceWatch();
+  DeviceWatch(const DeviceWatch&) = delete;
+  DeviceWatch& operator=(const DeviceWatch&) = delete;
+  DeviceWatch(DeviceWatch&&) = delete;
+  DeviceWatch& operator=(DeviceWatch&&) = delete;
+
+  /// For kernels: what device::RankWork::abortFlag is to be.
+  const std::uint32_t* abortFlag() const { return abortFlag_.onDevice<std::uint32_t>(); }
+
+  /// `operation` was launched on `stream` as `call`. It must live until it is complete.
+  /// @threads one at a time
+  /// @errors SystemError
+  Status add(const CallSignature& call, const DeviceOperation& operation, Stream stream);
+
+  /// Waits until all that was launched is complete, or has given up.
+  /// @return false if some kernel still runs when `deadline` has passed
+  bool flush(Deadline deadline);
+
+  /// Has all kernels of this rank give up.
+  void giveUp();
+
+  /// Leaves what kernels use to them.
+  void leaveBehind() { abortFlag_.leaveBehind(); }
+
+ private:
+  struct Launched {
+    DeviceJudge::JudgedWait wait;
+    const DeviceOperation* operation = nullptr;
+    Event done = nullptr;
+  };
+
+  DeviceWatch(int rank,
+              std::shared_ptr<const Device> device,
+              std::shared_ptr<RankGroup> group,
+              const DeviceJudge& judge);
+
+  void run();
+  bool lookAtFirst();
+  void finishFirst(const Launched& first);
+  void judgeFirst(Launched& first);
+  host::Blocked blockedOn(const Launched& launched) const;
+  Result<Event> takeEvent();
+
+  int rank_;
+  std::shared_ptr<const Device> device_;
+  std::shared_ptr<RankGroup> group_;  // that of the communicator
+  const DeviceJudge& judge_;
+  Memory abortFlag_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Launched> launched_;  // in order; only the thread takes away
+  std::vector<Event> idleEvents_;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace rondo::cuda

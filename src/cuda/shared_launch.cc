@@ -1,0 +1,84 @@
+#include "src/cuda/shared_launch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cuda/executor.h"
+
+namespace rondo::cuda {
+
+Result<std::unique_ptr<SharedLaunch>> SharedLaunch::make(std::shared_ptr<const Device> device,
+                                                         std::vector<int> ranks) {
+  if (ranks.size() > static_cast<std::size_t>(device::kMaxLaunchRanks)) {
+    return Status::notSupported("{} ranks of one process on {}: at most {} are possible",
+                                ranks.size(), device->name(), device::kMaxLaunchRanks);
+  }
+  std::unique_ptr<SharedLaunch> made(new SharedLaunch(std::move(device), std::move(ranks)));
+  RONDO_RETURN_IF_ERROR(made->makeEvents());
+  return made;
+}
+
+SharedLaunch::SharedLaunch(std::shared_ptr<const Device> device, std::vector<int> ranks)
+    : device_(std::move(device)),
+      ranks_(std::move(ranks)),
+      meeting_(static_cast<int>(ranks_.size())),
+      parts_(ranks_.size()),
+      ready_(ranks_.size(), nullptr) {}
+
+SharedLaunch::~SharedLaunch() {
+  const CurrentDevice current(*device_);
+  for (const Event event : ready_) {
+    if (event != nullptr) (void)device_->driver().eventDestroy(event);
+  }
+  if (done_ != nullptr) (void)device_->driver().eventDestroy(done_);
+}
+
+Status SharedLaunch::makeEvents() {
+  if (members() == 1) return {};
+  const CurrentDevice current(*device_);
+  for (Event& event : ready_)
+    RONDO_RETURN_IF_ERROR(check(device_->driver().eventCreate(&event, kEventDisableTiming)));
+  return check(device_->driver().eventCreate(&done_, kEventDisableTiming));
+}
+
+Status SharedLaunch::check(int result) const {
+  return device_->driver().check(result, fmt::format("launching on {}", device_->name()));
+}
+
+Status SharedLaunch::launch(int rank,
+                            const LaunchPart& part,
+                            const std::function<Status()>& check) {
+  const CurrentDevice current(*device_);
+  if (members() == 1) return start(part.args, part);
+  const auto place = std::ranges::find(ranks_, rank) - ranks_.begin();
+  const auto member = static_cast<std::size_t>(place);
+  const Driver& driver = device_->driver();
+  parts_[member] = part;
+  RONDO_RETURN_IF_ERROR(this->check(driver.eventRecord(ready_[member], part.stream)));
+  RONDO_RETURN_IF_ERROR(meeting_.meet([&] { return launchAll(member); }, check));
+  return this->check(driver.streamWaitEvent(part.stream, done_, 0));
+}
+
+/// On the stream of the member that came last.
+Status SharedLaunch::launchAll(std::size_t member) {
+  const Driver& driver = device_->driver();
+  const LaunchPart& own = parts_[member];
+  device::LaunchArgs args = own.args;
+  for (std::size_t other = 0; other < parts_.size(); ++other) {
+    args.ranks[other] = parts_[other].args.ranks[0];
+    RONDO_RETURN_IF_ERROR(check(driver.streamWaitEvent(own.stream, ready_[other], 0)));
+  }
+  RONDO_RETURN_IF_ERROR(start(args, own));
+  return check(driver.eventRecord(done_, own.stream));
+}
+
+Status SharedLaunch::start(const device::LaunchArgs& args, const LaunchPart& part) const {
+  device::LaunchArgs copied = args;
+  void* parameters[] = {&copied};
+  const auto blocks = static_cast<unsigned>(members() * args.channels);
+  return check(device_->driver().launchKernel(
+      device_->kernel(part.type), blocks, 1, 1, device::kBlockThreads, 1, 1,
+      sizeof(device::BlockState), part.stream, parameters, nullptr));
+}
+
+}  // namespace rondo::cuda

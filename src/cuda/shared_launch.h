@@ -1,0 +1,63 @@
+// The ranks of one communicator that are threads and share a device: what they launch goes as one
+// kernel. As kernels of their own they might not run at the same time, and each waits for the
+// others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/cuda/launch.h"
+#include "src/cuda/device.h"
+#include "src/cuda/meeting.h"
+#include "src/status.h"
+
+namespace rondo::cuda {
+
+/// One rank's part of a launch.
+struct LaunchPart {
+  device::LaunchArgs args;  ///< ranks[0] is that rank's; the rest is the same on all ranks
+  DataType type = DataType::kUint8;
+  Stream stream = nullptr;
+};
+
+/// @threads one call per rank at a time
+class SharedLaunch {
+ public:
+  /// @param ranks of the communicator that are on `device`, in ascending order
+  /// @errors SystemError.
+  static Result<std::unique_ptr<SharedLaunch>> make(std::shared_ptr<const Device> device,
+                                                    std::vector<int> ranks);
+  ~SharedLaunch();
+  SharedLaunch(const SharedLaunch&) = delete;
+  SharedLaunch& operator=(const SharedLaunch&) = delete;
+  SharedLaunch(SharedLaunch&&) = delete;
+  SharedLaunch& operator=(SharedLaunch&&) = delete;
+
+  const std::vector<int>& ranks() const { return ranks_; }
+
+  int members() const { return static_cast<int>(ranks_.size()); }
+
+  /// Queues `part` of `rank`, with those of the others. It runs after what is on the rank's stream,
+  /// and what comes on the stream later runs after it.
+  /// @param check as Meeting::meet()
+  /// @errors SystemError, what `check` gives.
+  Status launch(int rank, const LaunchPart& part, const std::function<Status()>& check);
+
+ private:
+  SharedLaunch(std::shared_ptr<const Device> device, std::vector<int> ranks);
+
+  Status makeEvents();
+  Status launchAll(std::size_t member);
+  Status start(const device::LaunchArgs& args, const LaunchPart& part) const;
+  Status check(int result) const;
+
+  std::shared_ptr<const Device> device_;
+  std::vector<int> ranks_;
+  Meeting meeting_;
+  std::vector<LaunchPart> parts_;  // by member
+  std::vector<Event> ready_;       // by member: what its stream held before
+  Event done_ = nullptr;
+};
+
+}  // namespace rondo::cuda

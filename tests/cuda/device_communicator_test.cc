@@ -1,0 +1,383 @@
+// Device communicators by the C API on emulated GPUs, through the driver double: operations on
+// streams, what can be wrong with a call, graphs, and every call of the driver that fails.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rondo/rondo.h"
+#include "src/cuda/driver.h"
+#include "tests/cuda/driver_double/controls.h"
+
+namespace rondo::testing {
+namespace {
+
+using cuda::DevicePointer;
+using cuda::Driver;
+using cuda::Stream;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const Driver& driver() {
+  return **cuda::systemDriver();
+}
+
+/// Makes a device current in the calling thread.
+class OnDevice {
+ public:
+  explicit OnDevice(int device) {
+    cuda::Context context = nullptr;
+    EXPECT_EQ(driver().primaryContextRetain(&context, device), cuda::kSuccess);
+    EXPECT_EQ(driver().contextPush(context), cuda::kSuccess);
+  }
+
+  ~OnDevice() {
+    cuda::Context context = nullptr;
+    EXPECT_EQ(driver().contextPop(&context), cuda::kSuccess);
+  }
+
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  OnDevice(OnDevice&&) = delete;
+  OnDevice& operator=(OnDevice&&) = delete;
+};
+
+/// Floats in the memory of the current device, which the double lets the host read.
+class DeviceFloats {
+ public:
+  explicit DeviceFloats(std::size_t count) : count_(count) {
+    EXPECT_EQ(driver().memoryAllocate(&memory_, count * sizeof(float)), cuda::kSuccess);
+  }
+
+  ~DeviceFloats() { EXPECT_EQ(driver().memoryFree(memory_), cuda::kSuccess); }
+
+  DeviceFloats(const DeviceFloats&) = delete;
+  DeviceFloats& operator=(const DeviceFloats&) = delete;
+  DeviceFloats(DeviceFloats&&) = delete;
+  DeviceFloats& operator=(DeviceFloats&&) = delete;
+
+  float* data() { return reinterpret_cast<float*>(memory_); }
+
+  void fill(float value) { std::fill_n(data(), count_, value); }
+
+  std::vector<float> values() { return {data(), data() + count_}; }
+
+ private:
+  std::size_t count_;
+  DevicePointer memory_ = 0;
+};
+
+/// The communicators of ranks on devices.
+class Team {
+ public:
+  explicit Team(std::vector<int> devices, const rondoConfig_t* config = nullptr)
+      : devices_(std::move(devices)), comms_(devices_.size()) {
+    const rondoResult_t made = rondoCommInitAllOnDevices(
+        comms_.data(), static_cast<int>(devices_.size()), devices_.data(), config);
+    EXPECT_EQ(made, rondoSuccess) << rondoGetLastError(nullptr);
+  }
+
+  ~Team() {
+    for (const rondoComm_t comm : comms_)
+      EXPECT_EQ(rondoCommDestroy(comm), rondoSuccess);
+  }
+
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+  Team(Team&&) = delete;
+  Team& operator=(Team&&) = delete;
+
+  int ranks() const { return static_cast<int>(comms_.size()); }
+
+  rondoComm_t comm(int rank) const { return comms_[static_cast<std::size_t>(rank)]; }
+
+  /// Runs `body(rank, comm, stream)` for each rank, in a thread of its own with a stream of its
+  /// device, and waits for the stream.
+  template <class Body>
+  void run(const Body& body) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < ranks(); ++rank) {
+      threads.emplace_back([this, rank, &body] {
+        const OnDevice on(devices_[static_cast<std::size_t>(rank)]);
+        Stream stream = nullptr;
+        ASSERT_EQ(driver().streamCreate(&stream, cuda::kStreamNonBlocking), cuda::kSuccess);
+        body(rank, comm(rank), stream);
+        EXPECT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+        EXPECT_EQ(driver().streamDestroy(stream), cuda::kSuccess);
+      });
+    }
+    for (std::thread& thread : threads)
+      thread.join();
+  }
+
+ private:
+  std::vector<int> devices_;
+  std::vector<rondoComm_t> comms_;
+};
+
+class DeviceCommunicators : public ::testing::TestWithParam<std::vector<int>> {};
+
+TEST_P(DeviceCommunicators, AddAndGoOnAdding) {
+  Team team(GetParam());
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{100000}}) {
+      DeviceFloats values(count);
+      values.fill(static_cast<float>(rank + 1));
+      // In place, twice: the second one adds what the first has made.
+      for (int round = 0; round < 2; ++round) {
+        ASSERT_EQ(rondoAllReduce(values.data(), values.data(), count, rondoFloat32, rondoSum, comm,
+                                 stream),
+                  rondoSuccess)
+            << rondoGetLastError(comm);
+      }
+      ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+      const int ranks = team.ranks();
+      const auto sum = static_cast<float>(ranks * (ranks + 1) / 2 * ranks);
+      ASSERT_EQ(values.values(), std::vector<float>(count, sum)) << "rank " << rank;
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices,
+                         DeviceCommunicators,
+                         ::testing::Values(std::vector<int>{0},
+                                           std::vector<int>{0, 0},
+                                           std::vector<int>{0, 1},
+                                           std::vector<int>{0, 0, 0, 0},
+                                           std::vector<int>{0, 0, 1},
+                                           std::vector<int>{3, 1, 2}));
+
+TEST(DeviceCommunicator, WithoutPeerAccessGoesThroughTheHost) {
+  rondoDoublePeerAccess(0);
+  {
+    Team team({0, 1});
+    team.run([&](int rank, rondoComm_t comm, Stream stream) {
+      DeviceFloats values(5000);
+      values.fill(static_cast<float>(rank + 1));
+      ASSERT_EQ(
+          rondoAllReduce(values.data(), values.data(), 5000, rondoFloat32, rondoSum, comm, stream),
+          rondoSuccess);
+      ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+      EXPECT_EQ(values.values(), std::vector<float>(5000, 3));
+    });
+  }
+  rondoDoublePeerAccess(1);
+}
+
+TEST(DeviceCommunicator, RefusesHostMemoryAndForeignStreams) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats device(8);
+    std::vector<float> host(8);
+    const auto sum = [&](const float* send, float* recv, Stream on) {
+      return rondoAllReduce(send, recv, 8, rondoFloat32, rondoSum, comm, on);
+    };
+    EXPECT_EQ(sum(host.data(), device.data(), stream), rondoInvalidArgument);
+    EXPECT_THAT(rondoGetLastError(comm), AllOf(HasSubstr("send"), HasSubstr("host memory"),
+                                               HasSubstr("CUDA device " + std::to_string(rank))));
+    EXPECT_EQ(sum(device.data(), host.data(), stream), rondoInvalidArgument);
+    EXPECT_THAT(rondoGetLastError(comm), HasSubstr("recv"));
+    {
+      const OnDevice other(1 - rank);
+      Stream foreign = nullptr;
+      ASSERT_EQ(driver().streamCreate(&foreign, 0), cuda::kSuccess);
+      EXPECT_EQ(sum(device.data(), device.data(), foreign), rondoInvalidArgument);
+      EXPECT_THAT(rondoGetLastError(comm), HasSubstr("belongs to another device"));
+      EXPECT_EQ(driver().streamDestroy(foreign), cuda::kSuccess);
+      DeviceFloats elsewhere(8);
+      EXPECT_EQ(sum(elsewhere.data(), device.data(), stream), rondoInvalidArgument);
+      EXPECT_THAT(rondoGetLastError(comm), HasSubstr("memory of CUDA device"));
+    }
+    device.fill(2);
+    EXPECT_EQ(sum(device.data(), device.data(), stream), rondoSuccess);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    EXPECT_EQ(device.values(), std::vector<float>(8, 4));
+  });
+}
+
+TEST(DeviceCommunicator, NamesBothCallsOfAMismatch) {
+  for (const std::vector<int>& devices : {std::vector<int>{0, 1}, std::vector<int>{0, 0}}) {
+    Team team(devices);
+    team.run([&](int rank, rondoComm_t comm, Stream stream) {
+      DeviceFloats values(64);
+      const std::size_t count = rank == 0 ? 64 : 32;
+      rondoResult_t result =
+          rondoAllReduce(values.data(), values.data(), count, rondoFloat32, rondoSum, comm, stream);
+      ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+      while (result == rondoSuccess)
+        ASSERT_EQ(rondoCommGetAsyncError(comm, &result), rondoSuccess);
+      EXPECT_EQ(result, rondoMismatch);
+      EXPECT_THAT(rondoGetLastError(comm), AllOf(HasSubstr("count 64"), HasSubstr("count 32")));
+    });
+  }
+}
+
+TEST(DeviceCommunicator, AnAbsentRankIsNamedAtTheTimeout) {
+  rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+  config.operationTimeoutMs = 300;
+  Team team({0, 1}, &config);
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats values(64);
+    const auto sum = [&] {
+      return rondoAllReduce(values.data(), values.data(), 64, rondoFloat32, rondoSum, comm, stream);
+    };
+    ASSERT_EQ(sum(), rondoSuccess);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    if (rank == 1) return;
+    ASSERT_EQ(sum(), rondoSuccess);  // queued; its kernel waits
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    rondoResult_t result = rondoSuccess;
+    ASSERT_EQ(rondoCommGetAsyncError(comm, &result), rondoSuccess);
+    EXPECT_EQ(result, rondoTimeout);
+    EXPECT_THAT(rondoGetLastError(comm), AllOf(HasSubstr("rank 1"), HasSubstr("has not called")));
+  });
+}
+
+TEST(DeviceCommunicator, AbortEndsAKernelThatWaits) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats values(64);
+    const auto sum = [&] {
+      return rondoAllReduce(values.data(), values.data(), 64, rondoFloat32, rondoSum, comm, stream);
+    };
+    ASSERT_EQ(sum(), rondoSuccess);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    if (rank == 1) return;
+    ASSERT_EQ(sum(), rondoSuccess);
+    EXPECT_EQ(rondoCommAbort(comm), rondoSuccess);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    EXPECT_EQ(sum(), rondoAborted);
+  });
+}
+
+TEST(DeviceCommunicator, GraphsReplayBetweenEagerCalls) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats values(3000);
+    values.fill(1);
+    const auto sum = [&] {
+      return rondoAllReduce(values.data(), values.data(), 3000, rondoFloat32, rondoSum, comm,
+                            stream);
+    };
+    rondoDoubleBeginCapture(stream);
+    EXPECT_EQ(sum(), rondoInvalidUsage);
+    EXPECT_THAT(rondoGetLastError(comm), HasSubstr("warm up"));
+    rondoDoubleEndCapture(stream);
+    ASSERT_EQ(sum(), rondoSuccess);  // 2
+    rondoDoubleBeginCapture(stream);
+    ASSERT_EQ(sum(), rondoSuccess);  // not run
+    rondoDoubleEndCapture(stream);
+    for (int round = 0; round < 3; ++round)
+      rondoDoubleReplay(stream);     // 16
+    ASSERT_EQ(sum(), rondoSuccess);  // 32
+    rondoDoubleReplay(stream);       // 64
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    EXPECT_EQ(values.values(), std::vector<float>(3000, 64)) << "rank " << rank;
+  });
+}
+
+TEST(DeviceCommunicator, SaysWhichDevicesThereAre) {
+  std::array<rondoComm_t, 2> comms{};
+  const std::array<int, 2> devices = {0, 99};
+  EXPECT_EQ(rondoCommInitAllOnDevices(comms.data(), 2, devices.data(), nullptr),
+            rondoInvalidArgument);
+  EXPECT_THAT(rondoGetLastError(nullptr),
+              AllOf(HasSubstr("rank 1"), HasSubstr("CUDA device 99"), HasSubstr("0 to 7")));
+  EXPECT_EQ(rondoCommInitAllOnDevices(comms.data(), 2, nullptr, nullptr), rondoInvalidArgument);
+}
+
+/// Ranks 0 and 1 on devices 0 and 1 make a communicator and add, in whatever way that ends.
+class FirstCall {
+ public:
+  FirstCall() {
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+      const OnDevice on(static_cast<int>(rank));
+      EXPECT_EQ(driver().memoryAllocate(&memory_[rank], kCount * sizeof(float)), cuda::kSuccess);
+      EXPECT_EQ(driver().primaryContextRetain(&contexts_[rank], static_cast<int>(rank)),
+                cuda::kSuccess);
+    }
+  }
+
+  ~FirstCall() {
+    for (const DevicePointer memory : memory_)
+      EXPECT_EQ(driver().memoryFree(memory), cuda::kSuccess);
+  }
+
+  FirstCall(const FirstCall&) = delete;
+  FirstCall& operator=(const FirstCall&) = delete;
+  FirstCall(FirstCall&&) = delete;
+  FirstCall& operator=(FirstCall&&) = delete;
+
+  /// What went wrong; empty: nothing.
+  std::string make() {
+    rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+    config.operationTimeoutMs = 2000;
+    const std::array<int, kRanks> devices = {0, 1};
+    std::array<rondoComm_t, kRanks> comms{};
+    if (rondoCommInitAllOnDevices(comms.data(), kRanks, devices.data(), &config) != rondoSuccess)
+      return rondoGetLastError(nullptr);
+    std::array<std::string, kRanks> faults;
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < kRanks; ++rank)
+      threads.emplace_back([&, rank] { faults[rank] = add(rank, comms[rank]); });
+    for (std::thread& thread : threads)
+      thread.join();
+    for (const rondoComm_t comm : comms)
+      EXPECT_EQ(rondoCommDestroy(comm), rondoSuccess);
+    return faults[0] + faults[1];
+  }
+
+ private:
+  static constexpr std::size_t kRanks = 2;
+  static constexpr std::size_t kCount = 16;
+
+  std::string add(std::size_t rank, rondoComm_t comm) {
+    (void)driver().contextPush(contexts_[rank]);
+    auto* values = reinterpret_cast<float*>(memory_[rank]);
+    std::string fault;
+    if (rondoAllReduce(values, values, kCount, rondoFloat32, rondoSum, comm, nullptr) !=
+        rondoSuccess) {
+      fault = rondoGetLastError(comm);
+    }
+    (void)driver().streamSynchronize(nullptr);
+    cuda::Context context = nullptr;
+    (void)driver().contextPop(&context);
+    return fault;
+  }
+
+  std::array<cuda::Context, kRanks> contexts_{};
+  std::array<DevicePointer, kRanks> memory_{};
+};
+
+/// Every function of the driver that making a communicator and a first call use fails once, at its
+/// first, second, third ... call: an error that says what the driver said, and nothing leaks.
+TEST(DeviceCommunicator, SurvivesEveryCallThatFails) {
+  FirstCall call;
+  ASSERT_EQ(call.make(), "");
+  const int before = rondoDoubleObjects();
+  for (const char* symbol :
+       {"cuDeviceGetCount", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuStreamCreate",
+        "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemsetD8Async",
+        "cuMemcpyHtoDAsync_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuEventCreate",
+        "cuEventRecord", "cuLaunchKernel", "cuStreamIsCapturing", "cuDeviceCanAccessPeer",
+        "cuCtxEnablePeerAccess"}) {
+    const int callsBefore = rondoDoubleCalls(symbol);
+    ASSERT_EQ(call.make(), "");
+    const int calls = rondoDoubleCalls(symbol) - callsBefore;
+    EXPECT_GT(calls, 0) << symbol;
+    for (int nth = 1; nth <= std::min(calls, 12); ++nth) {
+      rondoDoubleFailCall(symbol, nth, cuda::kOutOfMemory);
+      EXPECT_THAT(call.make(), HasSubstr("DOUBLE_ERROR_2")) << symbol << " call " << nth;
+      rondoDoubleFailCall(nullptr, 0, 0);
+      ASSERT_EQ(rondoDoubleObjects(), before) << symbol << " call " << nth;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rondo::testing

@@ -1,0 +1,392 @@
+// The functions of the driver double; see controls.h.
+#include "src/cuda/driver.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/cuda/launch.h"
+#include "tests/cuda/driver_double/controls.h"
+#include "tests/cuda/driver_double/fake_gpu.h"
+#include "tests/cuda/emulated_kernels.h"
+#include "tests/cuda/emulator/machine.h"
+
+namespace rondo::testing {
+namespace {
+
+using namespace rondo::cuda;  // NOLINT(google-build-using-namespace): all of it is spoken here
+
+constexpr int kInvalidValue = 1;
+constexpr int kInvalidContext = 201;
+
+int numberFrom(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+/// A device: what a context, and the default stream in it, belong to.
+struct Gpu {
+  explicit Gpu(int number) : ordinal(number), defaultStream(number) {}
+
+  int ordinal;
+  FakeStream defaultStream;
+};
+
+/// All that the double holds.
+struct World {
+  World() {
+    for (int ordinal = 0; ordinal < numberFrom("RONDOTEST_GPUS", 8); ++ordinal)
+      gpus.push_back(std::make_unique<Gpu>(ordinal));
+  }
+
+  std::vector<std::unique_ptr<Gpu>> gpus;
+  FakeMemory memory;
+  std::atomic<int> objects = 0;  // streams and events
+  std::atomic<bool> peerAccess = true;
+  const bool allMemory = numberFrom("RONDOTEST_ALL_MEMORY", 0) != 0;
+  const bool blocking = numberFrom("CUDA_LAUNCH_BLOCKING", 0) != 0;
+  std::mutex mutex;  // guards what follows
+  std::map<std::string, int, std::less<>> calls;
+  std::string failing;
+  int failsIn = 0;
+  int error = 0;
+};
+
+World& world() {
+  static World* the = new World;  // never destroyed: threads may still use it
+  return *the;
+}
+
+thread_local std::vector<Context> contexts;
+
+/// Counts a call of `symbol`. @return the error that it shall give, or kSuccess
+int enter(const char* symbol) {
+  World& all = world();
+  const std::scoped_lock lock(all.mutex);
+  ++all.calls[symbol];
+  if (all.failing != symbol || --all.failsIn != 0) return kSuccess;
+  all.failing.clear();
+  return all.error;
+}
+
+Gpu* gpuOf(Context context) {
+  return reinterpret_cast<Gpu*>(context);
+}
+
+Gpu* currentGpu() {
+  return contexts.empty() ? nullptr : gpuOf(contexts.back());
+}
+
+FakeStream* streamOf(Stream stream) {
+  if (stream != nullptr) return reinterpret_cast<FakeStream*>(stream);
+  Gpu* gpu = currentGpu();
+  return gpu == nullptr ? nullptr : &gpu->defaultStream;
+}
+
+void* pointer(DevicePointer address) {
+  return reinterpret_cast<void*>(address);
+}
+
+int allocate(void** memory, std::size_t bytes, bool onHost) {
+  if (currentGpu() == nullptr) return kInvalidContext;
+  if (bytes == 0) return kInvalidValue;
+  *memory = world().memory.allocate(bytes, currentGpu()->ordinal, onHost);
+  return *memory == nullptr ? kOutOfMemory : kSuccess;
+}
+
+int launch(EmulatedKernel kernel,
+           const device::LaunchArgs& args,
+           emulator::Launch launch,
+           FakeStream& stream) {
+  stream.queue([kernel, args, launch] {
+    // Others launch on other streams meanwhile, and the host may raise a flag.
+    emulator::Machine machine({.external = true, .deadline = std::chrono::minutes(10)});
+    machine.launch(launch, [kernel, &args] { kernel(args); });
+    const emulator::Outcome outcome = machine.run();
+    if (outcome.finished) return;
+    std::fprintf(stderr, "%s\n", outcome.report.c_str());
+    std::abort();
+  });
+  if (world().blocking && !stream.capturing()) stream.synchronize();
+  return kSuccess;
+}
+
+}  // namespace
+}  // namespace rondo::testing
+
+using namespace rondo::testing;  // NOLINT(google-build-using-namespace)
+using namespace rondo::cuda;     // NOLINT(google-build-using-namespace)
+
+/// Begins each function: its call is counted, and fails if that was asked for.
+#define RONDO_ENTER(symbol) \
+  if (const int failure = enter(symbol); failure != kSuccess) return failure
+
+extern "C" {
+
+int cuInit(unsigned /*flags*/) {
+  RONDO_ENTER("cuInit");
+  return world().gpus.empty() ? kNoDevice : kSuccess;
+}
+
+int cuDeviceGetCount(int* count) {
+  RONDO_ENTER("cuDeviceGetCount");
+  *count = static_cast<int>(world().gpus.size());
+  return kSuccess;
+}
+
+int cuDeviceGet(int* device, int ordinal) {
+  RONDO_ENTER("cuDeviceGet");
+  *device = ordinal;
+  return kSuccess;
+}
+
+int cuDeviceGetName(char* name, int length, int /*device*/) {
+  RONDO_ENTER("cuDeviceGetName");
+  std::snprintf(name, static_cast<std::size_t>(length), "emulated");
+  return kSuccess;
+}
+
+int cuDeviceCanAccessPeer(int* can, int /*device*/, int /*peer*/) {
+  RONDO_ENTER("cuDeviceCanAccessPeer");
+  *can = world().peerAccess ? 1 : 0;
+  return kSuccess;
+}
+
+int cuDevicePrimaryCtxRetain(Context* context, int device) {
+  RONDO_ENTER("cuDevicePrimaryCtxRetain");
+  *context = reinterpret_cast<Context>(world().gpus[static_cast<std::size_t>(device)].get());
+  return kSuccess;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int /*device*/) {
+  RONDO_ENTER("cuDevicePrimaryCtxRelease_v2");
+  return kSuccess;
+}
+
+int cuCtxPushCurrent_v2(Context context) {
+  RONDO_ENTER("cuCtxPushCurrent_v2");
+  contexts.push_back(context);
+  return kSuccess;
+}
+
+int cuCtxPopCurrent_v2(Context* context) {
+  RONDO_ENTER("cuCtxPopCurrent_v2");
+  if (contexts.empty()) return kInvalidContext;
+  *context = contexts.back();
+  contexts.pop_back();
+  return kSuccess;
+}
+
+int cuCtxEnablePeerAccess(Context /*peer*/, unsigned /*flags*/) {
+  RONDO_ENTER("cuCtxEnablePeerAccess");
+  return kSuccess;
+}
+
+int cuMemAlloc_v2(DevicePointer* memory, std::size_t bytes) {
+  RONDO_ENTER("cuMemAlloc_v2");
+  void* made = nullptr;
+  const int result = allocate(&made, bytes, false);
+  *memory = reinterpret_cast<DevicePointer>(made);
+  return result;
+}
+
+int cuMemFree_v2(DevicePointer memory) {
+  RONDO_ENTER("cuMemFree_v2");
+  return world().memory.release(pointer(memory)) ? kSuccess : kInvalidValue;
+}
+
+int cuMemsetD8Async(DevicePointer memory, unsigned char value, std::size_t bytes, Stream stream) {
+  RONDO_ENTER("cuMemsetD8Async");
+  streamOf(stream)->queue([=] { std::memset(pointer(memory), value, bytes); });
+  return kSuccess;
+}
+
+int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, Stream stream) {
+  RONDO_ENTER("cuMemcpyHtoDAsync_v2");
+  streamOf(stream)->queue([=] { std::memcpy(pointer(to), from, bytes); });
+  return kSuccess;
+}
+
+int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
+  RONDO_ENTER("cuMemHostAlloc");
+  return allocate(memory, bytes, true);
+}
+
+int cuMemFreeHost(void* memory) {
+  RONDO_ENTER("cuMemFreeHost");
+  return world().memory.release(memory) ? kSuccess : kInvalidValue;
+}
+
+int cuMemHostGetDevicePointer_v2(DevicePointer* device, void* memory, unsigned /*flags*/) {
+  RONDO_ENTER("cuMemHostGetDevicePointer_v2");
+  *device = reinterpret_cast<DevicePointer>(memory);
+  return kSuccess;
+}
+
+int cuPointerGetAttribute(void* value, int attribute, DevicePointer address) {
+  RONDO_ENTER("cuPointerGetAttribute");
+  auto block = world().memory.find(address);
+  if (!block.has_value() && world().allMemory && currentGpu() != nullptr)
+    block = FakeMemory::Block{.device = currentGpu()->ordinal};
+  if (!block.has_value()) return kInvalidValue;
+  const unsigned kind = block->onHost ? kMemoryTypeHost : kMemoryTypeDevice;
+  if (attribute == kPointerMemoryType) std::memcpy(value, &kind, sizeof kind);
+  if (attribute == kPointerDeviceOrdinal) std::memcpy(value, &block->device, sizeof block->device);
+  return kSuccess;
+}
+
+int cuModuleLoadData(Module* module, const void* image) {
+  RONDO_ENTER("cuModuleLoadData");
+  *module = static_cast<Module>(const_cast<void*>(image));
+  return kSuccess;
+}
+
+int cuModuleUnload(Module /*module*/) {
+  RONDO_ENTER("cuModuleUnload");
+  return kSuccess;
+}
+
+int cuModuleGetFunction(Function* function, Module /*module*/, const char* name) {
+  RONDO_ENTER("cuModuleGetFunction");
+  constexpr int kNotFound = 500;
+  const EmulatedKernel kernel = emulatedKernel(name);
+  *function = reinterpret_cast<Function>(kernel);
+  return kernel == nullptr ? kNotFound : kSuccess;
+}
+
+int cuLaunchKernel(Function function,
+                   unsigned gridX,
+                   unsigned /*gridY*/,
+                   unsigned /*gridZ*/,
+                   unsigned /*blockX*/,
+                   unsigned /*blockY*/,
+                   unsigned /*blockZ*/,
+                   unsigned sharedBytes,
+                   Stream stream,
+                   void** parameters,
+                   void** /*extra*/) {
+  RONDO_ENTER("cuLaunchKernel");
+  // Fewer threads than a GPU's: kernels do with any number of warps, and each costs time here.
+  constexpr unsigned kThreads = 64;
+  return launch(
+      reinterpret_cast<EmulatedKernel>(function),
+      *static_cast<const rondo::device::LaunchArgs*>(parameters[0]),
+      {.name = "launch", .blocks = gridX, .threads = kThreads, .sharedBytes = sharedBytes},
+      *streamOf(stream));
+}
+
+int cuStreamCreate(Stream* stream, unsigned /*flags*/) {
+  RONDO_ENTER("cuStreamCreate");
+  if (currentGpu() == nullptr) return kInvalidContext;
+  *stream = reinterpret_cast<Stream>(new FakeStream(currentGpu()->ordinal));
+  ++world().objects;
+  return kSuccess;
+}
+
+int cuStreamDestroy_v2(Stream stream) {
+  RONDO_ENTER("cuStreamDestroy_v2");
+  delete reinterpret_cast<FakeStream*>(stream);
+  --world().objects;
+  return kSuccess;
+}
+
+int cuStreamSynchronize(Stream stream) {
+  RONDO_ENTER("cuStreamSynchronize");
+  streamOf(stream)->synchronize();
+  return kSuccess;
+}
+
+int cuStreamWaitEvent(Stream stream, Event event, unsigned /*flags*/) {
+  RONDO_ENTER("cuStreamWaitEvent");
+  reinterpret_cast<FakeEvent*>(event)->awaitOn(*streamOf(stream));
+  return kSuccess;
+}
+
+int cuStreamIsCapturing(Stream stream, int* status) {
+  RONDO_ENTER("cuStreamIsCapturing");
+  *status = streamOf(stream)->capturing() ? 1 : 0;
+  return kSuccess;
+}
+
+int cuStreamGetCtx(Stream stream, Context* context) {
+  RONDO_ENTER("cuStreamGetCtx");
+  const auto ordinal = static_cast<std::size_t>(streamOf(stream)->device());
+  *context = reinterpret_cast<Context>(world().gpus[ordinal].get());
+  return kSuccess;
+}
+
+int cuEventCreate(Event* event, unsigned /*flags*/) {
+  RONDO_ENTER("cuEventCreate");
+  *event = reinterpret_cast<Event>(new FakeEvent);
+  ++world().objects;
+  return kSuccess;
+}
+
+int cuEventRecord(Event event, Stream stream) {
+  RONDO_ENTER("cuEventRecord");
+  reinterpret_cast<FakeEvent*>(event)->record(*streamOf(stream));
+  return kSuccess;
+}
+
+int cuEventQuery(Event event) {
+  RONDO_ENTER("cuEventQuery");
+  return reinterpret_cast<FakeEvent*>(event)->done() ? kSuccess : kNotReady;
+}
+
+int cuEventDestroy_v2(Event event) {
+  RONDO_ENTER("cuEventDestroy_v2");
+  delete reinterpret_cast<FakeEvent*>(event);
+  --world().objects;
+  return kSuccess;
+}
+
+int cuGetErrorName(int error, const char** name) {
+  static thread_local std::string text;
+  text = "DOUBLE_ERROR_" + std::to_string(error);
+  *name = text.c_str();
+  return kSuccess;
+}
+
+int cuGetErrorString(int /*error*/, const char** text) {
+  *text = "as the test asked";
+  return kSuccess;
+}
+
+void rondoDoubleFailCall(const char* symbol, int nth, int error) {
+  const std::scoped_lock lock(world().mutex);
+  world().failing = symbol == nullptr ? "" : symbol;
+  world().failsIn = nth;
+  world().error = error;
+}
+
+int rondoDoubleCalls(const char* symbol) {
+  const std::scoped_lock lock(world().mutex);
+  const auto found = world().calls.find(symbol);
+  return found == world().calls.end() ? 0 : found->second;
+}
+
+int rondoDoubleObjects() {
+  return world().objects + world().memory.blocks();
+}
+
+void rondoDoublePeerAccess(int possible) {
+  world().peerAccess = possible != 0;
+}
+
+void rondoDoubleBeginCapture(Stream stream) {
+  reinterpret_cast<FakeStream*>(stream)->beginCapture();
+}
+
+void rondoDoubleEndCapture(Stream stream) {
+  reinterpret_cast<FakeStream*>(stream)->endCapture();
+}
+
+void rondoDoubleReplay(Stream stream) {
+  reinterpret_cast<FakeStream*>(stream)->replay();
+}
+}

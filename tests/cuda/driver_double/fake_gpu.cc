@@ -1,0 +1,141 @@
+#include "tests/cuda/driver_double/fake_gpu.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace rondo::testing {
+
+FakeStream::FakeStream(int device) : device_(device), thread_([this] { run(); }) {}
+
+FakeStream::~FakeStream() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void FakeStream::queue(Work work) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (capturing_) {
+      captured_.push_back(std::move(work));
+      return;
+    }
+    queued_.push_back(std::move(work));
+  }
+  changed_.notify_all();
+}
+
+void FakeStream::synchronize() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return queued_.empty() && !running_; });
+}
+
+void FakeStream::beginCapture() {
+  const std::scoped_lock lock(mutex_);
+  capturing_ = true;
+  captured_.clear();
+}
+
+void FakeStream::endCapture() {
+  const std::scoped_lock lock(mutex_);
+  capturing_ = false;
+}
+
+bool FakeStream::capturing() {
+  const std::scoped_lock lock(mutex_);
+  return capturing_;
+}
+
+void FakeStream::replay() {
+  for (const Work& work : captured_)
+    queue(work);
+}
+
+void FakeStream::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || !queued_.empty(); });
+    if (queued_.empty()) return;
+    const Work work = std::move(queued_.front());
+    queued_.pop_front();
+    running_ = true;
+    lock.unlock();
+    work();
+    lock.lock();
+    running_ = false;
+    changed_.notify_all();
+  }
+}
+
+void FakeEvent::record(FakeStream& stream) {
+  std::uint64_t number = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    number = ++recorded_;
+  }
+  stream.queue([this, number] {
+    {
+      const std::scoped_lock lock(mutex_);
+      reached_ = number;
+    }
+    changed_.notify_all();
+  });
+}
+
+bool FakeEvent::done() {
+  const std::scoped_lock lock(mutex_);
+  return reached_ == recorded_;
+}
+
+void FakeEvent::awaitOn(FakeStream& stream) {
+  std::uint64_t number = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    number = recorded_;
+  }
+  stream.queue([this, number] {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return reached_ >= number; });
+  });
+}
+
+void* FakeMemory::allocate(std::size_t bytes, int device, bool onHost) {
+  // As aligned as CUDA's; not zero, which fresh memory of a GPU need not be either.
+  constexpr std::size_t kAlignment = 256;
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) return nullptr;
+  std::memset(memory, 0xa5, rounded);
+  const std::scoped_lock lock(mutex_);
+  blocks_[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, device, onHost};
+  return memory;
+}
+
+bool FakeMemory::release(void* memory) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (blocks_.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0) return false;
+  }
+  std::free(memory);
+  return true;
+}
+
+std::optional<FakeMemory::Block> FakeMemory::find(std::uintptr_t address) {
+  const std::scoped_lock lock(mutex_);
+  auto next = blocks_.upper_bound(address);
+  if (next == blocks_.begin()) return std::nullopt;
+  const auto& [base, block] = *--next;
+  if (address - base >= block.bytes) return std::nullopt;
+  return block;
+}
+
+int FakeMemory::blocks() {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<int>(blocks_.size());
+}
+
+}  // namespace rondo::testing

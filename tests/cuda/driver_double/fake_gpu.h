@@ -1,0 +1,89 @@
+// The objects behind the driver double's handles: memory, streams, events.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace rondo::testing {
+
+/// What runs on a stream.
+using Work = std::function<void()>;
+
+/// Runs what is queued, in order, in a thread of its own.
+class FakeStream {
+ public:
+  explicit FakeStream(int device);
+  ~FakeStream();
+  FakeStream(const FakeStream&) = delete;
+  FakeStream& operator=(const FakeStream&) = delete;
+  FakeStream(FakeStream&&) = delete;
+  FakeStream& operator=(FakeStream&&) = delete;
+
+  int device() const { return device_; }
+
+  void queue(Work work);
+  void synchronize();
+  void beginCapture();
+  void endCapture();
+  bool capturing();
+  void replay();
+
+ private:
+  void run();
+
+  int device_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> queued_;
+  bool running_ = false;
+  bool capturing_ = false;
+  bool ending_ = false;
+  std::vector<Work> captured_;
+  std::thread thread_;
+};
+
+/// Recorded any number of times; done when the stream has come to the last recording.
+class FakeEvent {
+ public:
+  void record(FakeStream& stream);
+  bool done();
+  /// Queues on `stream` that it waits for the last recording.
+  void awaitOn(FakeStream& stream);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t recorded_ = 0;
+  std::uint64_t reached_ = 0;
+};
+
+/// Which memory a program has asked the double for.
+class FakeMemory {
+ public:
+  struct Block {
+    std::size_t bytes = 0;
+    int device = 0;
+    bool onHost = false;
+  };
+
+  /// Null if there is no memory.
+  void* allocate(std::size_t bytes, int device, bool onHost);
+  /// @return false if no block begins there
+  bool release(void* memory);
+  std::optional<Block> find(std::uintptr_t address);
+  int blocks();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uintptr_t, Block> blocks_;
+};
+
+}  // namespace rondo::testing
