@@ -22,6 +22,9 @@ elseif(RONDO_SANITIZE MATCHES "address")
   target_compile_definitions(rondo_cuda_emulator PRIVATE RONDO_EMULATOR_ASAN)
 endif()
 
+rondo_add_test(conversion_test LABELS cuda_emulated
+  SOURCES conversion_test.cc
+  LIBRARIES rondo_cuda_emulator)
 rondo_add_test(emulator_test LABELS cuda_emulated
   SOURCES emulator_test.cc
   LIBRARIES rondo_cuda_emulator)
