@@ -9,3 +9,9 @@ target_link_libraries(rondo_emulated_kernels PUBLIC
 rondo_add_test(cuda_kernels_test LABELS cuda_emulated TIMEOUT 300
   SOURCES kernels_test.cc
   LIBRARIES rondo_emulated_kernels)
+
+rondo_add_test(device_library_test LABELS unit
+  SOURCES device_library_test.cc
+  LIBRARIES rondo_kernels_cuda)
+target_compile_definitions(device_library_test PRIVATE
+  RONDO_HAS_DEVICE_LIBRARY=$<BOOL:${RONDO_HAVE_CUDA}>)
