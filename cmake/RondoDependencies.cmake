@@ -36,17 +36,17 @@ endif()
 # neither driver nor toolkit compiles the kernels and inspects their PTX; it is looked for there too.
 set(RONDO_CUDA_MINIMUM 13.0)
 
-function(rondo_find_nvcc)
+function(rondo_find_cuda_program variable name description)
   set(cache_home $ENV{XDG_CACHE_HOME})
   if(NOT cache_home)
     set(cache_home $ENV{HOME}/.cache)
   endif()
-  find_program(RONDO_NVCC nvcc
+  find_program(${variable} ${name}
     HINTS ENV CUDA_PATH ENV CUDA_HOME
-    PATHS /usr/local/cuda ${cache_home}/rondo/cuda-${RONDO_CUDA_MINIMUM}
+    PATHS /usr/local/cuda ${cache_home}/rondo/cuda-${RONDO_CUDA_MINIMUM} ${cache_home}/rondo/nvdisasm
     PATH_SUFFIXES bin
-    DOC "CUDA compiler")
-  mark_as_advanced(RONDO_NVCC)
+    DOC ${description})
+  mark_as_advanced(${variable})
 endfunction()
 
 # Sets RONDO_NVCC_PROBLEM to why `nvcc` cannot be used, or to nothing: it must be new enough and
@@ -77,7 +77,8 @@ set(RONDO_HAVE_CUDA FALSE)
 if(RONDO_CUDA STREQUAL "OFF")
   set(RONDO_NVCC_PROBLEM "RONDO_CUDA is OFF")
 else()
-  rondo_find_nvcc()
+  rondo_find_cuda_program(RONDO_NVCC nvcc "CUDA compiler")
+  rondo_find_cuda_program(RONDO_NVDISASM nvdisasm "CUDA disassembler, for tests")
   set(RONDO_NVCC_PROBLEM "no nvcc found")
   if(RONDO_NVCC)
     rondo_check_nvcc(${RONDO_NVCC})

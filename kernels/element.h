@@ -84,6 +84,12 @@ struct Minifloat {
 
   RONDO_HD constexpr bool isNan() const { return (bits & (kSignBit - 1)) > kMaxNumber; }
 
+  /// Numbers have the order of these, -0 below +0; of NaN it means nothing.
+  RONDO_HD constexpr std::int32_t order() const {
+    const auto magnitude = static_cast<std::int32_t>(bits & (kSignBit - 1));
+    return (bits & kSignBit) != 0 ? -1 - magnitude : magnitude;
+  }
+
  private:
   static constexpr std::uint32_t kRebias = static_cast<std::uint32_t>(127 - kBias) << 23;
   static constexpr std::uint32_t kMinNormalAsFloat = kRebias + (1u << 23);
@@ -225,7 +231,7 @@ RONDO_HD constexpr T select(T a, T b) {
   if constexpr (kIsMinifloat<T>) {
     if (a.isNan()) return a;
     if (b.isNan()) return b;
-    return isBelow(a.toFloat(), b.toFloat()) != kGreater ? a : b;
+    return isBelow(a.order(), b.order()) != kGreater ? a : b;
   } else {
     if constexpr (std::is_floating_point_v<T>) {
       if (a != a) return a;

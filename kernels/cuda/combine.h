@@ -5,9 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/cuda/conversion.h"
 #include "kernels/cuda/place.h"
-#include "kernels/element.h"
 
 namespace rondo::device {
 
@@ -59,7 +60,7 @@ class RowCombiner {
   }
 
  private:
-  using R = Reduction<T, kOp>;
+  using R = KernelReduction<T, kOp>;
   using Accumulator = typename R::Accumulator;
 
   /// Elements that a thread has in its registers at a time.
@@ -70,13 +71,9 @@ class RowCombiner {
 
   RONDO_DEVICE void combineGroup(std::size_t group, unsigned count) {
     Sums sum;
-    load(sum, row_.source(0), group, count);
-    for (int i = 1; i < row_.sources(); ++i) {
-      Sums next;
-      load(next, row_.source(i), group, count);
-      for (unsigned k = 0; k < kElems; ++k)
-        sum.elems[k] = R::fold(sum.elems[k], next.elems[k]);
-    }
+    take<true>(sum, row_.source(0), group, count);
+    for (int i = 1; i < row_.sources(); ++i)
+      take<false>(sum, row_.source(i), group, count);
     if constexpr (kDivides) {
       if (row_.divisor != 0) {
         for (unsigned k = 0; k < kElems; ++k)
@@ -87,10 +84,17 @@ class RowCombiner {
       store(row_.target(i), group, sum, count);
   }
 
-  RONDO_DEVICE void load(Sums& to, const Place& place, std::size_t group, unsigned count) {
-    if (place.form == Form::kAccumulator) {
-      loadGroup<kLines>(to, place, group, count, wait_);
-      return;
+  /// Folds a group of one source into `sum`, or, the first, makes it the sum.
+  template <bool kFirst>
+  RONDO_DEVICE void take(Sums& sum, const Place& place, std::size_t group, unsigned count) {
+    if constexpr (kWidens) {
+      if (place.form == Form::kAccumulator) {
+        Sums next;
+        loadGroup<kLines>(next, place, group, count, wait_);
+        for (unsigned k = 0; k < kElems; ++k)
+          fold<kFirst>(sum.elems[k], next.elems[k]);
+        return;
+      }
     }
     Natives natives;
     loadGroup<kLines>(natives, place, group, count, wait_);
@@ -98,18 +102,29 @@ class RowCombiner {
       if (place.form == Form::kScaled) {
         const auto factor = scale();
         for (unsigned k = 0; k < kElems; ++k)
-          to.elems[k] = R::widenScaled(natives.elems[k], factor);
+          fold<kFirst>(sum.elems[k], R::widenScaled(natives.elems[k], factor));
         return;
       }
     }
     for (unsigned k = 0; k < kElems; ++k)
-      to.elems[k] = R::widen(natives.elems[k]);
+      fold<kFirst>(sum.elems[k], R::widen(natives.elems[k]));
+  }
+
+  template <bool kFirst>
+  RONDO_DEVICE static void fold(Accumulator& sum, Accumulator next) {
+    if constexpr (kFirst) {
+      sum = next;
+    } else {
+      sum = R::fold(sum, next);
+    }
   }
 
   RONDO_DEVICE void store(const Place& place, std::size_t group, const Sums& sum, unsigned count) {
-    if (place.form == Form::kAccumulator) {
-      storeGroup<kLines>(place, group, sum, count);
-      return;
+    if constexpr (kWidens) {
+      if (place.form == Form::kAccumulator) {
+        storeGroup<kLines>(place, group, sum, count);
+        return;
+      }
     }
     Natives natives;
     for (unsigned k = 0; k < kElems; ++k)
@@ -123,6 +138,8 @@ class RowCombiner {
     return factor;
   }
 
+  /// Otherwise the accumulator's form is the native one.
+  static constexpr bool kWidens = !std::is_same_v<Accumulator, T>;
   static constexpr bool kDivides = kOp == ReduceOp::kAvg;
   static constexpr bool kScales = kOp == ReduceOp::kPreMulSum;
 

@@ -46,6 +46,14 @@ RONDO_DEVICE_PRIMITIVE bool syncBlockAny(bool mine);
 /// All threads of the warp: whether any passed true. Orders nothing.
 RONDO_DEVICE_PRIMITIVE bool anyInWarp(bool mine);
 
+// Numbers.
+
+/// The value of an IEEE half; exact. PTX: cvt.f32.f16.
+RONDO_DEVICE_PRIMITIVE float halfToFloat(std::uint16_t bits);
+
+/// Rounds to nearest, ties to even; too large becomes infinity. PTX: cvt.rn.f16.f32.
+RONDO_DEVICE_PRIMITIVE std::uint16_t floatToHalf(float value);
+
 // Memory that another rank, or the host, reads or writes meanwhile.
 
 /// Posts a counter: everything that this thread wrote or read before, and what other threads of

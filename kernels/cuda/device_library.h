@@ -9,9 +9,10 @@
 
 namespace rondo::device {
 
-/// A fat binary with the machine code of all architectures that the library was built for, and PTX
-/// for later ones; empty in a library that was built without a CUDA compiler.
-std::span<const std::byte> deviceLibrary();
+/// The fat binary that holds the kernel of `type`: machine code of all architectures that the
+/// library was built for, and PTX for later ones. Several types share one, and a program loads it
+/// once: their spans are the same. Empty in a library that was built without a CUDA compiler.
+std::span<const std::byte> deviceLibrary(DataType type);
 
 /// The name of the kernel there that runs lanes of `type`: "rondoRun_float". It takes one
 /// LaunchArgs (kernels/cuda/launch.h).

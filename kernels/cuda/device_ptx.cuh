@@ -35,6 +35,18 @@ RONDO_DEVICE_PRIMITIVE bool anyInWarp(bool mine) {
   return __any_sync(0xffffffffu, mine ? 1 : 0) != 0;
 }
 
+RONDO_DEVICE_PRIMITIVE float halfToFloat(std::uint16_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+
+RONDO_DEVICE_PRIMITIVE std::uint16_t floatToHalf(float value) {
+  std::uint16_t bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+
 RONDO_DEVICE_PRIMITIVE void postCounter(std::uint64_t& counter, std::uint64_t value) {
   asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(&counter), "l"(value) : "memory");
 }

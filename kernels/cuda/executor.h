@@ -25,7 +25,8 @@ struct BlockState {
 };
 
 /// One lane being run by a block.
-/// @tparam Combiner  `Combiner::run(op, lines, row, wait)` folds one row of the operation's type
+/// @tparam Combiner  `Combiner::run(op, lines, row, wait)` folds one row of the operation's type,
+///   `Combiner::move(lines, row, wait)` moves one
 template <class Combiner>
 class LaneRunner {
  public:
@@ -173,7 +174,7 @@ class LaneRunner {
     }
     if (work.targets() == 0) return;
     if (arithmetic.onlyMoves(step)) {
-      move(work);
+      Combiner::move(lines(), work, wait_);
     } else {
       Combiner::run(args_.op, lines(), work, wait_);
     }
@@ -208,24 +209,6 @@ class LaneRunner {
                      ? work_.output + step.userRow(step.outputOffset, row) * elemBytes
                      : lane_.scratch + step.scratchRow(row) * elemBytes;
     return place;
-  }
-
-  RONDO_DEVICE void move(const RowWork& row) {
-    lines() ? moveBytes<true>(row) : moveBytes<false>(row);
-  }
-
-  template <bool kLines>
-  RONDO_DEVICE_OUTLINE void moveBytes(const RowWork& row) {
-    switch (args_.arithmetic.elemBytes) {
-      case 1:
-        return moveRow<std::uint8_t, kLines>(row, wait_);
-      case 2:
-        return moveRow<std::uint16_t, kLines>(row, wait_);
-      case 4:
-        return moveRow<std::uint32_t, kLines>(row, wait_);
-      default:
-        return moveRow<std::uint64_t, kLines>(row, wait_);
-    }
   }
 
   // Giving up.

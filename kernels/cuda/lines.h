@@ -38,14 +38,22 @@ RONDO_DEVICE void placeLine(Pack& line, std::uint64_t data, std::uint32_t mark) 
   placePack(line, {{(data & 0xffffffffu) | high, (data >> 32) | high}});
 }
 
-/// Waits until the line carries `mark`. @return its data; undefined if the wait was given up.
-RONDO_DEVICE std::uint64_t awaitLine(const Pack& line, std::uint32_t mark, Wait& wait) {
+/// Waits until each of `kCount` lines carries `mark`: all of them are read before any is waited
+/// for, so that the reads overlap.
+/// @param data what the lines hold; undefined if the wait was given up
+template <unsigned kCount>
+RONDO_DEVICE void awaitLines(std::uint64_t (&data)[kCount],
+                             const Pack* lines,
+                             std::uint32_t mark,
+                             Wait& wait) {
   for (;;) {
-    const Pack seen = peekPack(line);
-    if (seen.half[0] >> 32 == mark && seen.half[1] >> 32 == mark) {
-      return (seen.half[0] & 0xffffffffu) | seen.half[1] << 32;
+    bool there = true;
+    for (unsigned i = 0; i < kCount; ++i) {
+      const Pack seen = peekPack(lines[i]);
+      there = there && seen.half[0] >> 32 == mark && seen.half[1] >> 32 == mark;
+      data[i] = (seen.half[0] & 0xffffffffu) | seen.half[1] << 32;
     }
-    if (!wait.goOn()) return 0;
+    if (there || !wait.goOn()) return;
   }
 }
 

@@ -85,11 +85,15 @@ RONDO_DEVICE void loadGroup(
     Group<E, kCount>& to, const Place& place, std::size_t group, unsigned count, Wait& wait) {
   if constexpr (kLines) {
     if (place.mark != 0) {
-      const Pack* line = reinterpret_cast<const Pack*>(place.data) + group * 2 * to.kPacks;
+      const Pack* lines = reinterpret_cast<const Pack*>(place.data) + group * 2 * to.kPacks;
+      // As many at once as registers allow.
+      constexpr unsigned kAtOnce = kCount * sizeof(E) > sizeof(Pack) ? 2 : 1;
       wait.waitFor(place.peer, true);
-      for (unsigned i = 0; i < to.kPacks; ++i) {
-        for (unsigned half = 0; half < 2; ++half)
-          to.packs[i].half[half] = awaitLine(line[2 * i + half], place.mark, wait);
+      for (unsigned i = 0; i < to.kPacks; i += kAtOnce) {
+        std::uint64_t data[2 * kAtOnce];
+        awaitLines(data, lines + 2 * i, place.mark, wait);
+        for (unsigned k = 0; k < kAtOnce; ++k)
+          to.packs[i + k] = {{data[2 * k], data[2 * k + 1]}};
       }
       return;
     }

@@ -2,6 +2,9 @@
 // holds. Each loop is compiled once, however many schedules use it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "kernels/cuda/combine.h"
 #include "kernels/data_type.h"
 
@@ -12,8 +15,42 @@ RONDO_DEVICE_OUTLINE void combineRow(const RowWork& row, Wait& wait) {
   RowCombiner<T, kOp, kLines>(row, wait).run();
 }
 
+template <std::size_t kBytes>
+struct MovedElement;
+
+template <>
+struct MovedElement<1> {
+  using Type = std::uint8_t;
+};
+
+template <>
+struct MovedElement<2> {
+  using Type = std::uint16_t;
+};
+
+template <>
+struct MovedElement<4> {
+  using Type = std::uint32_t;
+};
+
+template <>
+struct MovedElement<8> {
+  using Type = std::uint64_t;
+};
+
+template <class E, bool kLines>
+RONDO_DEVICE_OUTLINE void moveElements(const RowWork& row, Wait& wait) {
+  moveRow<E, kLines>(row, wait);
+}
+
 template <DataType kType>
 struct TypeCombiner {
+  /// All threads of the block.
+  RONDO_DEVICE static void move(bool lines, const RowWork& row, Wait& wait) {
+    using E = typename MovedElement<elementBytes(kType)>::Type;
+    lines ? moveElements<E, true>(row, wait) : moveElements<E, false>(row, wait);
+  }
+
   /// All threads of the block.
   RONDO_DEVICE static void run(ReduceOp op, bool lines, const RowWork& row, Wait& wait) {
     lines ? runIn<true>(op, row, wait) : runIn<false>(op, row, wait);

@@ -11,3 +11,34 @@ rondo_add_command_test(nvcc_schedules LABELS ptx TIMEOUT 300
   COMMAND ${CMAKE_CUDA_COMPILER} ${rondo_nvcc_test_flags}
     -cubin -o ${PROJECT_BINARY_DIR}/schedules_compile.cubin
     ${CMAKE_CURRENT_LIST_DIR}/schedules_compile.cu)
+
+# RONDO_NVDISASM is empty where there is none: that test says so and is skipped.
+set(rondo_nvdisasm ${RONDO_NVDISASM})
+if(NOT rondo_nvdisasm)
+  set(rondo_nvdisasm "")
+endif()
+rondo_add_test(instructions_test LABELS ptx TIMEOUT 300
+  SOURCES instructions_test.cc
+  LIBRARIES rondo_build_flags)
+target_compile_definitions(instructions_test PRIVATE
+  RONDO_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}"
+  RONDO_NVCC_COMMAND="${CMAKE_CUDA_COMPILER} -std=c++20 -ccbin ${CMAKE_CXX_COMPILER}"
+  RONDO_NVDISASM="${rondo_nvdisasm}")
+
+# What ptxas said when the library was built (kernels/cuda/CMakeLists.txt).
+set(rondo_image_folder ${PROJECT_BINARY_DIR}/kernels/cuda/images)
+rondo_add_test(kernel_budget_test LABELS ptx
+  SOURCES kernel_budget_test.cc
+  LIBRARIES rondo_build_flags
+  ARGS ${rondo_image_folder})
+target_compile_definitions(kernel_budget_test PRIVATE
+  RONDO_KERNEL_BUDGET="${CMAKE_CURRENT_LIST_DIR}/kernel_budget.txt")
+add_dependencies(kernel_budget_test rondo_kernels_cuda)
+
+# All architectures of a release: ten minutes of a processor.
+rondo_add_command_test(device_library_all LABELS slow TIMEOUT 3600
+  COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target rondo_device_library_all)
+set_tests_properties(device_library_all PROPERTIES FIXTURES_SETUP rondo_device_library_all)
+rondo_add_command_test(kernel_budget_all LABELS slow
+  COMMAND kernel_budget_test ${rondo_image_folder}_all)
+set_tests_properties(kernel_budget_all PROPERTIES FIXTURES_REQUIRED rondo_device_library_all)

@@ -28,6 +28,9 @@ function(rondo_add_cuda_emulator name)
 endfunction()
 
 rondo_add_cuda_emulator(rondo_cuda_emulator)
+rondo_add_test(conversion_test LABELS cuda_emulated
+  SOURCES conversion_test.cc
+  LIBRARIES rondo_cuda_emulator)
 rondo_add_test(emulator_test LABELS cuda_emulated
   SOURCES emulator_test.cc
   LIBRARIES rondo_cuda_emulator)

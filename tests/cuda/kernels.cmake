@@ -25,3 +25,9 @@ set_target_properties(rondo_driver_double PROPERTIES OUTPUT_NAME cuda SOVERSION 
 rondo_add_test(cuda_device_communicator_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_communicator_test.cc driver_double/device_image.cc
   LIBRARIES rondo_driver_double rondo_static GTest::gmock)
+
+rondo_add_test(device_library_test LABELS unit
+  SOURCES device_library_test.cc
+  LIBRARIES rondo_kernels_cuda)
+target_compile_definitions(device_library_test PRIVATE
+  RONDO_HAS_DEVICE_LIBRARY=$<BOOL:${RONDO_HAVE_CUDA}>)

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "kernels/cuda/device.h"
+#include "kernels/element.h"
 #include "tests/cuda/emulator/device_calls.h"
 
 namespace rondo::device {
@@ -67,6 +68,14 @@ bool syncBlockAny(bool mine) {
 
 bool anyInWarp(bool mine) {
   return calls::voteInWarp(mine);
+}
+
+float halfToFloat(std::uint16_t bits) {
+  return Float16{bits}.toFloat();
+}
+
+std::uint16_t floatToHalf(float value) {
+  return Float16::fromFloat(value).bits;
 }
 
 void postCounter(std::uint64_t& counter, std::uint64_t value) {

@@ -1,0 +1,10 @@
+// In place of device_library.cc in a build without a CUDA compiler.
+#include "kernels/cuda/device_library.h"
+
+namespace rondo::device {
+
+std::span<const std::byte> deviceLibrary(DataType /*type*/) {
+  return {};
+}
+
+}  // namespace rondo::device

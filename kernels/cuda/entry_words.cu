@@ -1,0 +1,3 @@
+#include "kernels/cuda/entry.cuh"
+
+RONDO_KERNELS_OF_WORDS(RONDO_ENTRY)
