@@ -21,14 +21,9 @@
 #include "src/net/deadline.h"
 #include "src/status.h"
 #include "transports/connection.h"
+#include "transports/slot_shape.h"
 
 namespace rondo {
-
-/// The slots of a connection, as the planner counts on them.
-struct SlotShape {
-  std::size_t bytes = 0;    ///< of each slot, a multiple of 64
-  std::uint32_t count = 0;  ///< 2..kMaxSlots; a transport short of memory may make do with 2
-};
 
 /// Slots that crossed between this rank and one peer, over all connections, so far. All four only
 /// grow; what this rank knows of the peer lags behind what the peer knows of itself by what is on

@@ -173,6 +173,11 @@ typedef struct rondoConfig {
   /// Milliseconds that a rank that is a process waits for the others to join; 0: for ever.
   /// Default: 300000 (5 minutes). RONDO_INIT_TIMEOUT_MS.
   int64_t initTimeoutMs;
+  /// Bytes that the slots of all communicators of this process may take together, where ranks are
+  /// processes; 0: no limit. When half are used, new connections make do with two slots; when all
+  /// are, an operation that needs another connection fails with rondoOutOfMemory.
+  /// Default: 33554432 (32 MiB). RONDO_SLOT_MEMORY_BYTES.
+  int64_t slotMemoryBytes;
 } rondoConfig_t;
 
 /// A configuration with nothing set.
@@ -180,7 +185,7 @@ typedef struct rondoConfig {
   {                                                                                              \
     sizeof(rondoConfig_t), RONDO_CONFIG_MAGIC, RONDO_VERSION, NULL, NULL, NULL, RONDO_UNDEFINED, \
         RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED,     \
-        RONDO_UNDEFINED                                                                          \
+        RONDO_UNDEFINED, RONDO_UNDEFINED                                                         \
   }
 
 /// Tells the version of the library that runs.
