@@ -4,6 +4,7 @@
 
 // What fmt's headers declare and leave to one translation unit.
 FMT_BEGIN_NAMESPACE
+
 namespace detail {
 
 template auto dragonbox::to_decimal(float) noexcept -> dragonbox::decimal_fp<float>;
@@ -14,4 +15,5 @@ template void buffer<char>::append(const char*, const char*);
 template void vformat_to(buffer<char>&, string_view, format_args, locale_ref);
 
 }  // namespace detail
+
 FMT_END_NAMESPACE
