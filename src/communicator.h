@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/host/executor.h"
@@ -55,6 +56,11 @@ class Communicator {
   int rank() const { return rank_; }
 
   int ranks() const { return facts_.ranks; }
+
+  /// The name of the transport that leads to `peer`; "self" for this rank. Static text that ends
+  /// with a zero. @threads any
+  /// @errors InvalidArgument: no rank of this communicator
+  Result<std::string_view> transportTo(int peer) const;
 
   /// Carries out `call`, in the calling thread.
   /// @threads calls of several threads run one after another

@@ -147,6 +147,10 @@ bool ProcessGroup::mayBeOnItsWay(int rank) {
   return known.arrived < remote.posted || known.credited < remote.released;
 }
 
+std::string_view ProcessGroup::transportTo(int rank) const {
+  return parts_.transports[parts_.routes[static_cast<std::size_t>(rank)].front()]->name();
+}
+
 std::string ProcessGroup::whyLost(int rank) {
   if (!drained(rank)) return {};
   if (onBoard(rank)) return parts_.board->whyLost(rank);

@@ -43,7 +43,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// "shm"; for settings and messages. Static text.
+  /// "shm"; for settings, messages and programs that ask. Static text that ends with a zero.
   virtual std::string_view name() const = 0;
 
   /// Whether both ends of a connection are the same memory. Then what is posted is there, and the

@@ -28,7 +28,7 @@
 //   Order       all ranks make their calls on a communicator in the same order.
 //   Threads     one thread at a time per communicator handle; different handles are independent,
 //               and ranks that share a process must call from different threads. Any thread may
-//               call rondoCommAbort and rondoCommGetAsyncError at any time.
+//               call rondoCommAbort and the queries (rondoCommGet..., Count, Rank) at any time.
 //   Failure     the contents of recv are undefined. What else is lost: rondoResult_t.
 #ifndef RONDO_RONDO_H_
 #define RONDO_RONDO_H_
@@ -314,6 +314,17 @@ RONDO_EXPORT rondoResult_t rondoCommCount(rondoComm_t comm, int* ranks);
 /// @threads  any.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommRank(rondoComm_t comm, int* rank);
+
+/// Tells which transport leads to another rank: how the two were found to reach each other when the
+/// communicator was made. Single connections that find no memory there use the next transport that
+/// leads to it; a warning in the log says so.
+/// @param peer 0 to count - 1.
+/// @param name receives "shm" (memory of one host), "tcp", "inproc" (ranks that are threads of one
+///   process), or "self" for this handle's own rank. A static text, valid for ever; more names may
+///   come with more transports.
+/// @threads  any, at any time.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** name);
 
 /// Makes a reduction that multiplies this rank's input by a factor, rounds the product to the
 /// element's type, and sums.
