@@ -71,7 +71,8 @@ class Transport {
   /// @errors OutOfMemory: if the ends share memory, both get it, and the next transport is tried.
   virtual Result<ConnectionMemory> connect(int from, int to, int channel) = 0;
 
-  /// Moves data of connections whose ends do not share memory. Never blocks.
+  /// Moves data of connections whose ends do not share memory; not called before there are some,
+  /// nor are flushed(), taken() and watch(). Never blocks.
   /// @return whether something moved.
   /// @errors any: the communicator fails. That a peer is gone is no error here, see whyLost().
   virtual Result<bool> progress() { return false; }

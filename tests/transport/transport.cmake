@@ -9,6 +9,9 @@ rondo_add_test(transport_test LABELS multiprocess
   SOURCES transport_test.cc
   LIBRARIES rondo_example_packets rondo_transport_body)
 
+rondo_add_test(process_group_test LABELS unit
+  SOURCES process_group_test.cc
+  LIBRARIES rondo_static)
 rondo_add_test(faulty_transport_test LABELS fault
   SOURCES faulty_transport_test.cc
   LIBRARIES rondo_static)
