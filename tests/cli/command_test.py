@@ -194,6 +194,39 @@ def perf_processes():
         assert "--ranks" in run("perf", "barrier", *words, expect=2, **variables).stderr
 
 
+def run_bind():
+    """Ranks are bound to what `rondo explain --topology` suggests, and to nothing that they may not use."""
+    show = "import os; print(os.environ['RONDO_RANK'], sorted(os.sched_getaffinity(0)))"
+    program = ["--no-prefix", "--", sys.executable, "-c", show]
+
+    def bound(ranks, *flags):
+        done = run("run", "-n", str(ranks), *flags, *program)
+        lines = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        return {int(rank): set(json.loads(mask)) for rank, mask in lines}, done.stderr
+
+    allowed = os.sched_getaffinity(0)
+    for how in ([], ["--bind", "none"]):
+        assert bound(2, *how, "--verbose") == ({0: allowed, 1: allowed}, ""), how
+    shares, said = bound(2, "--bind", "share", "--verbose")
+    assert shares[0] | shares[1] == allowed, shares
+    assert len(allowed) < 2 or not shares[0] & shares[1], shares
+    for rank, mask in shares.items():
+        line = next(line for line in said.splitlines() if f"rank {rank} runs on processors" in line)
+        assert line.startswith("rondo run: ") and str(min(mask)) in line.split()[-1], said
+    cores, quiet = bound(2, "--bind", "core")
+    nodes, _ = bound(2, "--bind", "numa")
+    assert quiet == "" and all(min(shares[rank]) in cores[rank] for rank in (0, 1)), cores
+    assert all(shares[rank] <= nodes[rank] <= allowed for rank in (0, 1)), nodes
+    one = min(allowed)
+    os.sched_setaffinity(0, {one})
+    try:
+        for how in ("share", "numa", "core"):
+            assert bound(3, "--bind", how)[0] == {rank: {one} for rank in range(3)}, how
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert "none, share, numa and core" in run("run", "--bind", "socket", "--", "true", expect=2).stderr
+
+
 def run_output():
     """Lines stay whole and carry their rank; files have them without it; the secret is hidden."""
     script = ('i=0; while [ $i -lt 300 ]; do printf "begin $i "; echo end; i=$((i+1)); done; '
@@ -290,7 +323,7 @@ def run_signals():
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology, perf_processes, run_output, run_failure, run_signals)}
+        explain_topology, perf_processes, run_bind, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]
