@@ -228,6 +228,21 @@ TEST(ShmGroup, MakesDoWithTwoSlotsAndBothEndsKnow) {
   }
 }
 
+/// The same for address space: of 64 MiB, the first half holds three of 4 slots, the last of which
+/// sticks out of it; the rest holds five of 2.
+TEST(ShmGroup, MakesDoWithTwoSlotsInTheSecondHalfOfTheArena) {
+  SlotLedger ledger;
+  Result<Arena> arena = ShmGroup::makeArena(1, std::size_t{11} << 18, 4);
+  ASSERT_TRUE(arena.ok());
+  const std::array<ShmGroup::Member, 1> self = {{{0, ::getpid()}}};
+  const auto group = *ShmGroup::join(*std::move(arena), self, 0, SlotAccount(0, ledger));
+  for (int channel = 0; channel < 8; ++channel)
+    EXPECT_EQ(group->connection(0, 0, channel)->slotCount, channel < 3 ? 4U : 2U);
+  const Status none = group->connection(0, 0, 8).status();
+  EXPECT_EQ(none.code(), StatusCode::kOutOfMemory);
+  EXPECT_NE(none.message().find("5771264"), std::string_view::npos) << none.message();
+}
+
 TEST(ShmGroup, CountsOnlyWhatTheSystemGave) {
   SlotLedger ledger;
   Result<Arena> tight = ShmGroup::makeArena(1, std::size_t{4} << 20, 4);

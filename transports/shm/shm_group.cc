@@ -133,8 +133,11 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
 }
 
 Result<std::uint64_t> ShmGroup::makeConnection() {
-  Result<SlotShape> slots = account_.take({static_cast<std::size_t>(header().slotBytes),
-                                           static_cast<std::uint32_t>(header().slotCount)});
+  const SlotShape full{static_cast<std::size_t>(header().slotBytes),
+                       static_cast<std::uint32_t>(header().slotCount)};
+  // The second half of the arena's address space is for connections that make do with the fewest.
+  const bool inFirstHalf = usedBytes() < arena_.bytes() / 2;
+  Result<SlotShape> slots = account_.take(inFirstHalf ? full : withFewestSlots(full));
   if (!slots.ok()) return std::move(slots).status().withContext("shared memory");
   const std::uint64_t offset = host::takeFrom(header().nextFree, connectionBytes(*slots));
   Status reserved = reserveConnection(offset, *slots);
