@@ -37,9 +37,11 @@ class SlotMemory : public ::testing::TestWithParam<const char*> {
   }
 };
 
+/// Returns when all ranks have the new one: a failure in it may end no split that goes on.
 rondoComm_t splitOrExit(rondoComm_t comm) {
   rondoComm_t part = nullptr;
   if (failed(comm, rondoCommSplit(comm, 0, 0, &part, nullptr)) != 0) ::_exit(100);
+  if (failed(comm, rondoBarrier(comm, nullptr)) != 0) ::_exit(101);
   return part;
 }
 
