@@ -372,6 +372,16 @@ rondoResult_t rondoCommRank(rondoComm_t comm, int* rank) {
   });
 }
 
+rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** name) {
+  return rondo::withCommunicator(__func__, comm, [&](const Communicator& communicator) -> Status {
+    RONDO_RETURN_IF_ERROR(rondo::checkOutput("name", name));
+    const rondo::Result<std::string_view> transport = communicator.transportTo(peer);
+    RONDO_RETURN_IF_ERROR(transport.status());
+    *name = transport->data();
+    return {};
+  });
+}
+
 rondoResult_t rondoRedOpCreatePreMulSum(rondoRedOp_t* op,
                                         const void* scalar,
                                         rondoDataType_t type,

@@ -151,6 +151,14 @@ void Communicator::leave() {
   group_->leave(rank_);
 }
 
+Result<std::string_view> Communicator::transportTo(int peer) const {
+  if (peer < 0 || peer >= ranks()) {
+    return Status::invalidArgument("rank {}: peer {} is no rank of communicator {}: 0 to {}", rank_,
+                                   peer, config_.name, ranks() - 1);
+  }
+  return peer == rank_ ? "self" : group_->transportTo(peer);
+}
+
 Status Communicator::finalize() {
   const std::scoped_lock lock(turn_);
   if (std::exchange(finalized_, true)) return finalizedAlready();

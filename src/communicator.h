@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/host/executor.h"
@@ -66,6 +67,11 @@ class Communicator {
 
   /// Whether buffers are memory of a CUDA device, and operations go on streams.
   bool onDevice() const { return device_ != nullptr; }
+
+  /// The name of the transport that leads to `peer`; "self" for this rank. Static text that ends
+  /// with a zero. @threads any
+  /// @errors InvalidArgument: no rank of this communicator
+  Result<std::string_view> transportTo(int peer) const;
 
   /// Carries out `call`: on host memory in the calling thread, on a device by a kernel on `stream`.
   /// @param stream null on host communicators, which have none yet

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "src/cost_model.h"
+#include "transports/slot_shape.h"
 
 namespace rondo {
 
@@ -15,6 +16,16 @@ constexpr std::size_t kCacheLineBytes = 64;
 /// enough that four of them stay in a 512 KiB second-level cache.
 constexpr std::size_t kDefaultSlotBytes = 65536;
 constexpr std::uint32_t kDefaultSlots = 4;
+
+/// Bytes of a slot unless configured: fewer where the least of connections with every other rank,
+/// one each way, would else not fit into the half of slot memory that is kept for such.
+std::size_t defaultSlotBytes(int ranks, std::size_t slotMemoryBytes) {
+  if (slotMemoryBytes == 0 || ranks < 2) return kDefaultSlotBytes;
+  const std::size_t perConnection = slotMemoryBytes / 2 / (2 * static_cast<std::size_t>(ranks - 1));
+  const std::size_t forSlots = perConnection - std::min(perConnection, connectionBytes({0, 0}));
+  const std::size_t slot = forSlots / kPageBytes * kPageBytes / kFewestSlots;
+  return std::clamp(slot, kPageBytes / kFewestSlots, kDefaultSlotBytes);
+}
 
 /// Pieces that a channel's share is cut into, if they stay above kMinPieceBytes: enough to keep the
 /// stages of a pipeline busy, few enough that the cost of a step does not show.
@@ -142,7 +153,8 @@ PlanFacts planFacts(int ranks, int cpus, const Config& config) {
   PlanFacts facts;
   facts.ranks = ranks;
   facts.cpus = cpus;
-  facts.slotBytes = config.chunkBytes > 0 ? config.chunkBytes : kDefaultSlotBytes;
+  facts.slotBytes =
+      config.chunkBytes > 0 ? config.chunkBytes : defaultSlotBytes(ranks, config.slotMemoryBytes);
   facts.slotCount = config.slotsPerConnection > 0
                         ? static_cast<std::uint32_t>(config.slotsPerConnection)
                         : kDefaultSlots;

@@ -94,7 +94,10 @@ Result<ConnectionMemory> ProcessGroup::connectBy(Transport& transport,
       return linked;
     }
   }
-  return transport.connect(from, to, channel);
+  Result<ConnectionMemory> memory = transport.connect(from, to, channel);
+  const bool isNew = std::ranges::find(wires_, &transport) == wires_.end();
+  if (memory.ok() && !transport.sharesMemory() && isNew) wires_.push_back(&transport);
+  return memory;
 }
 
 /// A peer on the board may not have come to serving its links yet; meanwhile the communicator may
@@ -145,6 +148,10 @@ bool ProcessGroup::mayBeOnItsWay(int rank) {
   // The board knows at once that a call is finished; what was posted for it is told later.
   if (remote.record.finished() < record(rank).finished()) return true;
   return known.arrived < remote.posted || known.credited < remote.released;
+}
+
+std::string_view ProcessGroup::transportTo(int rank) const {
+  return parts_.transports[parts_.routes[static_cast<std::size_t>(rank)].front()]->name();
 }
 
 std::string ProcessGroup::whyLost(int rank) {
@@ -268,16 +275,15 @@ std::vector<int> ProcessGroup::ranksThatHaveNotTaken() const {
 }
 
 bool ProcessGroup::takenByAll() const {
-  return std::ranges::all_of(parts_.transports,
-                             [](const auto& transport) { return transport->taken(); });
+  return std::ranges::all_of(wires_, [](const Transport* wire) { return wire->taken(); });
 }
 
 // Waiting.
 
 bool ProcessGroup::progress() {
   bool moved = false;
-  for (const auto& transport : parts_.transports) {
-    const Result<bool> progressed = transport->progress();
+  for (Transport* const wire : wires_) {
+    const Result<bool> progressed = wire->progress();
     if (progressed.ok()) {
       moved |= *progressed;
     } else {
@@ -288,8 +294,7 @@ bool ProcessGroup::progress() {
 }
 
 bool ProcessGroup::flushed() const {
-  return std::ranges::all_of(parts_.transports,
-                             [](const auto& transport) { return transport->flushed(); });
+  return std::ranges::all_of(wires_, [](const Transport* wire) { return wire->flushed(); });
 }
 
 void ProcessGroup::sleep(std::chrono::microseconds atMost) {
@@ -307,8 +312,8 @@ void ProcessGroup::sleep(std::chrono::microseconds atMost) {
 
 void ProcessGroup::collectEvents() {
   std::vector<int> watched;
-  for (const auto& transport : parts_.transports)
-    transport->watch(watched);
+  for (const Transport* const wire : wires_)
+    wire->watch(watched);
   events_.clear();
   for (const int descriptor : watched)
     events_.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});

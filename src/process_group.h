@@ -52,6 +52,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   void refresh(int rank) override;
   void awaitRefreshed(int rank, std::chrono::milliseconds atMost) override;
   bool mayBeOnItsWay(int rank) override;
+  std::string_view transportTo(int rank) const override;
   std::string whyLost(int rank) override;
   void fail(const Status& failure) override;
 
@@ -115,6 +116,9 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   std::vector<int> ranksThatHaveNotTaken() const;
 
   Parts parts_;
+  /// Those of parts_.transports that have connections whose ends do not share memory: only they
+  /// have something to move. None, where all ranks share it.
+  std::vector<Transport*> wires_;
   mutable std::mutex mutex_;        // guards all of remote_ but the records
   std::vector<RemoteRank> remote_;  // by rank; unused for those reached by the board alone
   std::vector<bool> wired_;         // by rank: some connection with it does not share memory

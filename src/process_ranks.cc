@@ -81,7 +81,7 @@ class Joining {
     const SlotShape slots{facts_.slotBytes, facts_.slotCount};
     if (allows(config_, "shm")) {
       shm_ = std::make_shared<shm::ShmTransport>(rank_, hostIdentity(config_.meeting.hostId), slots,
-                                                 key_);
+                                                 key_, SlotAccount(config_.slotMemoryBytes));
       transports_.push_back(shm_);
     }
     if (!allows(config_, "tcp")) return;
@@ -90,7 +90,8 @@ class Joining {
     // Ranks that share memory do without.
     if (control.ok()) control_ = *std::move(control);
     transports_.push_back(std::make_shared<tcp::TcpTransport>(
-        rank_, slots, control_.get(), control.status(), config_.connectTimeout));
+        rank_, slots, control_.get(), control.status(), config_.connectTimeout,
+        SlotAccount(config_.slotMemoryBytes)));
   }
 
   /// Tells all ranks about this one, and learns about them.

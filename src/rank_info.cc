@@ -29,7 +29,7 @@ Status unreadable(int rank) {
 
 /// The planner's inputs, by the names under which users know them.
 Json plannerInputs(const RankInfo& info) {
-  return {{"slots of bytes (RONDO_CHUNK_BYTES)", info.slotBytes},
+  return {{"slots of bytes (RONDO_CHUNK_BYTES, RONDO_SLOT_MEMORY_BYTES)", info.slotBytes},
           {"slots per connection (RONDO_SLOTS_PER_CONNECTION)", info.slotCount},
           {"channels (RONDO_CHANNELS)", info.channels},
           {"reproducible (RONDO_REPRODUCIBLE)", info.reproducible},

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "kernels/host/wait_place.h"
 #include "src/status.h"
@@ -37,6 +38,10 @@ class RankGroup {
   /// True if slots that `rank` had posted or released when its record was brought up to date may
   /// not have come here yet.
   virtual bool mayBeOnItsWay(int /*rank*/) { return false; }
+
+  /// The name of the transport that leads to `rank`, which is not the one that asks. Static
+  /// text that ends with a zero. @threads any
+  virtual std::string_view transportTo(int rank) const = 0;
 
   /// Why nothing more can come from `rank`, such as "its process has ended"; empty as long as
   /// something can, or `rank` has left in good order.

@@ -21,14 +21,9 @@
 #include "src/net/deadline.h"
 #include "src/status.h"
 #include "transports/connection.h"
+#include "transports/slot_shape.h"
 
 namespace rondo {
-
-/// The slots of a connection, as the planner counts on them.
-struct SlotShape {
-  std::size_t bytes = 0;    ///< of each slot, a multiple of 64
-  std::uint32_t count = 0;  ///< 2..kMaxSlots; a transport short of memory may make do with 2
-};
 
 /// Slots that crossed between this rank and one peer, over all connections, so far. All four only
 /// grow; what this rank knows of the peer lags behind what the peer knows of itself by what is on
@@ -48,7 +43,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// "shm"; for settings and messages. Static text.
+  /// "shm"; for settings, messages and programs that ask. Static text that ends with a zero.
   virtual std::string_view name() const = 0;
 
   /// Whether both ends of a connection are the same memory. Then what is posted is there, and the
@@ -76,7 +71,8 @@ class Transport {
   /// @errors OutOfMemory: if the ends share memory, both get it, and the next transport is tried.
   virtual Result<ConnectionMemory> connect(int from, int to, int channel) = 0;
 
-  /// Moves data of connections whose ends do not share memory. Never blocks.
+  /// Moves data of connections whose ends do not share memory; not called before there are some,
+  /// nor are flushed(), taken() and watch(). Never blocks.
   /// @return whether something moved.
   /// @errors any: the communicator fails. That a peer is gone is no error here, see whyLost().
   virtual Result<bool> progress() { return false; }

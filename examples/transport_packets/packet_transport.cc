@@ -71,13 +71,12 @@ Status PacketTransport::open(const std::vector<std::string>& offers, Deadline /*
 }
 
 Result<ConnectionMemory> PacketTransport::connect(int from, int to, int channel) {
-  const bool sends = from == rank_;
   auto connection = PrivateConnection::make(slots_.bytes, slots_.count);
   if (connection == nullptr) return noMemory(from, to, channel, slots_);
   const std::scoped_lock lock(mutex_);
-  Link& link = sends ? sends_[{to, channel}] : recvs_[{from, channel}];
+  Link& link = links_[{from, to, channel}];
   link.connection = std::move(connection);
-  if (sends) dial(link, to, channel);
+  if (from == rank_) dial(link, to, channel);
   return link.connection->memory();
 }
 
@@ -96,10 +95,10 @@ void PacketTransport::dial(Link& link, int to, int channel) const {
 
 Result<bool> PacketTransport::progress() {
   bool moved = acceptPeers();
-  for (auto& [key, link] : sends_)
-    moved |= link.live() && (takeCredits(link) | sendSlots(link));
-  for (auto& [key, link] : recvs_)
-    moved |= link.live() && (giveCredit(link) | takeSlots(link));
+  for (auto& [key, link] : links_)
+    while (link.live() &&
+           (sends(key) ? sendSlot(link) || takeCredit(link) : giveCredit(link) || takeSlot(link)))
+      moved = true;
   return moved;
 }
 
@@ -117,7 +116,9 @@ bool PacketTransport::acceptPeers() {
     const ssize_t size = ::recv(arrival.get(), &hello, sizeof hello, 0);
     if (size < 0 && errno == EAGAIN) continue;
     const std::scoped_lock lock(mutex_);
-    if (size == sizeof hello) recvs_[{hello.from, hello.channel}].socket = std::move(arrival);
+    if (size == sizeof hello) {
+      links_[{hello.from, rank_, hello.channel}].socket = std::move(arrival);
+    }
     arrival.reset();
     moved = true;
   }
@@ -125,58 +126,48 @@ bool PacketTransport::acceptPeers() {
   return moved;
 }
 
-bool PacketTransport::sendSlots(Link& link) {
-  bool moved = false;
-  while (link.live() && link.moved < link.tail()) {
-    SlotEntry entry = link.connection->entry(link.moved);
-    const std::array<iovec, 2> packet{
-        iovec{&entry, sizeof entry},
-        iovec{link.connection->slot(link.moved), static_cast<std::size_t>(entry.bytes)}};
-    if (!transfer(link, ::sendmsg, packet, MSG_NOSIGNAL)) break;
-    ++link.moved;
-    moved = true;
-  }
-  return moved;
+bool PacketTransport::sendSlot(Link& link) {
+  if (link.moved == link.tail()) return false;
+  SlotEntry entry = link.connection->entry(link.moved);
+  const std::array<iovec, 2> packet{
+      iovec{&entry, sizeof entry},
+      iovec{link.connection->slot(link.moved), static_cast<std::size_t>(entry.bytes)}};
+  if (!transfer(link, ::sendmsg, packet, MSG_NOSIGNAL)) return false;
+  ++link.moved;
+  return true;
 }
 
-bool PacketTransport::takeCredits(Link& link) {
-  bool moved = false;
+bool PacketTransport::takeCredit(Link& link) {
   // With nothing under way the peer may leave, and that is no loss.
-  while (link.live() && link.head() < link.moved) {
-    std::uint64_t released = 0;
-    const std::array<iovec, 1> packet{iovec{&released, sizeof released}};
-    if (!transfer(link, ::recvmsg, packet, 0)) break;
-    host::postCounter(link.connection->control().head.value, released);
-    moved = true;
-  }
-  return moved;
+  if (link.head() == link.moved) return false;
+  std::uint64_t released = 0;
+  const std::array<iovec, 1> packet{iovec{&released, sizeof released}};
+  if (!transfer(link, ::recvmsg, packet, 0)) return false;
+  host::postCounter(link.connection->control().head.value, released);
+  return true;
 }
 
 /// There always is a slot: a sender sends no more than it was told are free.
-bool PacketTransport::takeSlots(Link& link) {
-  bool moved = false;
-  while (link.live()) {
-    const std::uint64_t number = link.tail();
-    SlotEntry entry;
-    const std::array<iovec, 2> packet{
-        iovec{&entry, sizeof entry},
-        iovec{link.connection->slot(number), link.connection->slotBytes()}};
-    if (!transfer(link, ::recvmsg, packet, 0)) break;
-    moved = true;
-    if (entry.bytes == kGoodbye) {
-      lose(link, {});
-      break;
-    }
+bool PacketTransport::takeSlot(Link& link) {
+  const std::uint64_t number = link.tail();
+  SlotEntry entry;
+  const std::array<iovec, 2> packet{
+      iovec{&entry, sizeof entry},
+      iovec{link.connection->slot(number), link.connection->slotBytes()}};
+  if (!transfer(link, ::recvmsg, packet, 0)) return false;
+  if (entry.bytes == kGoodbye) {
+    lose(link, {});
+  } else {
     link.connection->entry(number) = entry;
     host::postCounter(link.connection->control().tail.value, number + 1);
   }
-  return moved;
+  return true;
 }
 
 bool PacketTransport::giveCredit(Link& link) {
   std::uint64_t released = link.head();
   if (released == link.moved) return false;
-  // If the sender is gone, takeSlots() finds what it has sent before, and then the end.
+  // If the sender is gone, takeSlot() finds what it has sent before, and then the end.
   const ssize_t sent = ::send(link.socket.get(), &released, sizeof released, MSG_NOSIGNAL);
   if (sent < 0 && errno == EAGAIN) return false;
   link.moved = released;
@@ -184,46 +175,40 @@ bool PacketTransport::giveCredit(Link& link) {
 }
 
 bool PacketTransport::flushed() const {
-  return std::ranges::all_of(sends_, [](const auto& entry) {
-    const Link& link = entry.second;
-    return link.ended || link.moved == link.tail();
+  return std::ranges::all_of(links_, [this](const auto& entry) {
+    const auto& [key, link] = entry;
+    return !sends(key) || link.ended || link.moved == link.tail();
   });
 }
 
 bool PacketTransport::taken() const {
-  return std::ranges::all_of(sends_, [](const auto& entry) {
-    const Link& link = entry.second;
-    return link.ended || link.head() == link.tail();
+  return std::ranges::all_of(links_, [this](const auto& entry) {
+    const auto& [key, link] = entry;
+    return !sends(key) || link.ended || link.head() == link.tail();
   });
 }
 
 Traffic PacketTransport::traffic(int peer) const {
   const std::scoped_lock lock(mutex_);
   Traffic traffic;
-  for (const auto& [key, link] : sends_) {
-    if (key.first != peer) continue;
-    traffic.posted += link.tail();
-    traffic.credited += link.head();
-  }
-  for (const auto& [key, link] : recvs_) {
-    if (key.first != peer) continue;
-    traffic.arrived += link.tail();
-    traffic.released += link.head();
+  for (const auto& [key, link] : links_) {
+    if (peerOf(key) != peer || link.connection == nullptr) continue;
+    (sends(key) ? traffic.posted : traffic.arrived) += link.tail();
+    (sends(key) ? traffic.credited : traffic.released) += link.head();
   }
   return traffic;
 }
 
 bool PacketTransport::drained(int peer) const {
-  return std::ranges::none_of(recvs_, [peer](const auto& entry) {
-    return entry.first.first == peer && entry.second.live();
+  return std::ranges::none_of(links_, [this, peer](const auto& entry) {
+    const auto& [key, link] = entry;
+    return peerOf(key) == peer && !sends(key) && link.live();
   });
 }
 
 std::string PacketTransport::whyLost(int peer) const {
-  for (const Links* links : {&recvs_, &sends_}) {
-    for (const auto& [key, link] : *links)
-      if (key.first == peer && !link.whyLost.empty()) return link.whyLost;
-  }
+  for (const auto& [key, link] : links_)
+    if (peerOf(key) == peer && !link.whyLost.empty()) return link.whyLost;
   return {};
 }
 
@@ -231,23 +216,21 @@ void PacketTransport::watch(std::vector<int>& descriptors) const {
   descriptors.push_back(listener_.get());
   for (const FileDescriptor& arrival : arrivals_)
     descriptors.push_back(arrival.get());
-  for (const auto& [key, link] : recvs_)
-    if (link.live()) descriptors.push_back(link.socket.get());
-  // A peer that left while nothing was under way must not keep this rank awake.
-  for (const auto& [key, link] : sends_)
-    if (link.live() && link.head() < link.tail()) descriptors.push_back(link.socket.get());
+  // A peer that left while nothing was under way to it must not keep this rank awake.
+  for (const auto& [key, link] : links_)
+    if (link.live() && (!sends(key) || link.head() < link.tail()))
+      descriptors.push_back(link.socket.get());
 }
 
 std::size_t PacketTransport::memoryBytes() const {
-  return (sends_.size() + recvs_.size()) *
-         (sizeof(ConnectionControl) + slots_.bytes * slots_.count);
+  return links_.size() * connectionBytes(slots_);
 }
 
 void PacketTransport::close() {
-  for (auto& [key, link] : recvs_)
-    if (link.live()) giveCredit(link);
-  for (auto& [key, link] : sends_) {
+  for (auto& [key, link] : links_) {
     SlotEntry goodbye{kGoodbye, 0};
+    if (link.live() && !sends(key)) giveCredit(link);
+    if (!sends(key)) continue;
     if (link.live())
       (void)transfer(link, ::sendmsg, {{iovec{&goodbye, sizeof goodbye}}}, MSG_NOSIGNAL);
     lose(link, {});

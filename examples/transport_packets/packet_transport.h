@@ -13,11 +13,11 @@
 // for.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <sys/uio.h>
@@ -72,13 +72,19 @@ class PacketTransport final : public Transport {
     std::uint64_t head() const { return host::observeCounter(connection->control().head.value); }
   };
 
-  using Links = std::map<std::pair<int, int>, Link>;  // by peer and channel
+  using Key = std::array<int, 3>;  // from, to, channel
+
+  bool sends(const Key& key) const { return key[0] == rank_; }
+
+  int peerOf(const Key& key) const { return sends(key) ? key[1] : key[0]; }
 
   void dial(Link& link, int to, int channel) const;
   bool acceptPeers();
-  static bool sendSlots(Link& link);
-  static bool takeCredits(Link& link);
-  static bool takeSlots(Link& link);
+
+  // One packet each; false: there is none now, or the link has ended.
+  static bool sendSlot(Link& link);
+  static bool takeCredit(Link& link);
+  static bool takeSlot(Link& link);
   static bool giveCredit(Link& link);
   static void lose(Link& link, std::string why);
   template <class Call>
@@ -90,8 +96,7 @@ class PacketTransport final : public Transport {
   std::vector<FileDescriptor> arrivals_;  // peers that have not said hello
   std::vector<std::string> offers_;       // by rank
   mutable std::mutex mutex_;  // held to add links, and by traffic(), which any thread calls
-  Links sends_;
-  Links recvs_;
+  std::map<Key, Link> links_;
 };
 
 }  // namespace rondo::example

@@ -28,7 +28,7 @@
 //   Order       all ranks make their calls on a communicator in the same order.
 //   Threads     one thread at a time per communicator handle; different handles are independent,
 //               and ranks that share a process must call from different threads. Any thread may
-//               call rondoCommAbort and rondoCommGetAsyncError at any time.
+//               call rondoCommAbort and the queries (rondoCommGet..., Count, Rank) at any time.
 //   Failure     the contents of recv are undefined. What else is lost: rondoResult_t.
 #ifndef RONDO_RONDO_H_
 #define RONDO_RONDO_H_
@@ -173,6 +173,11 @@ typedef struct rondoConfig {
   /// Milliseconds that a rank that is a process waits for the others to join; 0: for ever.
   /// Default: 300000 (5 minutes). RONDO_INIT_TIMEOUT_MS.
   int64_t initTimeoutMs;
+  /// Bytes that the slots of all communicators of this process may take together, where ranks are
+  /// processes; 0: no limit. When half are used, new connections make do with two slots; when all
+  /// are, an operation that needs another connection fails with rondoOutOfMemory.
+  /// Default: 33554432 (32 MiB). RONDO_SLOT_MEMORY_BYTES.
+  int64_t slotMemoryBytes;
 } rondoConfig_t;
 
 /// A configuration with nothing set.
@@ -180,7 +185,7 @@ typedef struct rondoConfig {
   {                                                                                              \
     sizeof(rondoConfig_t), RONDO_CONFIG_MAGIC, RONDO_VERSION, NULL, NULL, NULL, RONDO_UNDEFINED, \
         RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED,     \
-        RONDO_UNDEFINED                                                                          \
+        RONDO_UNDEFINED, RONDO_UNDEFINED                                                         \
   }
 
 /// Tells the version of the library that runs.
@@ -327,6 +332,17 @@ RONDO_EXPORT rondoResult_t rondoCommCount(rondoComm_t comm, int* ranks);
 /// @threads  any.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommRank(rondoComm_t comm, int* rank);
+
+/// Tells which transport leads to another rank: how the two were found to reach each other when the
+/// communicator was made. Single connections that find no memory there use the next transport that
+/// leads to it; a warning in the log says so.
+/// @param peer 0 to count - 1.
+/// @param name receives "shm" (memory of one host), "tcp", "inproc" (ranks that are threads of one
+///   process), or "self" for this handle's own rank. A static text, valid for ever; more names may
+///   come with more transports.
+/// @threads  any, at any time.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** name);
 
 /// Makes a reduction that multiplies this rank's input by a factor, rounds the product to the
 /// element's type, and sums.

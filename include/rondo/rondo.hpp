@@ -205,6 +205,14 @@ class Communicator {
     return ranks;
   }
 
+  /// Which transport leads to rank `peer`: "shm", "tcp", "inproc" or "self"; static text.
+  /// @threads any
+  const char* transport(int peer) const {
+    const char* name = nullptr;
+    check(rondoCommGetTransport(handle_, peer, &name));
+    return name;
+  }
+
   /// The communicator of the ranks that pass the same colour, ordered by key and then by rank;
   /// empty for RONDO_NO_COLOR. All ranks call it; see rondoCommSplit.
   Communicator split(int color, int key = 0) const {

@@ -85,12 +85,13 @@ Result<int> runPerfAsProcesses(int ranks, std::span<char*> words) {
   return run::runRanks(options);
 }
 
-Result<int> measure(const perf::PerfOptions& options) {
+Result<int> measure(perf::PerfOptions options) {
   std::optional<perf::ProcessRank> self;
   if (options.processes) {
     Result<perf::ProcessRank> joined = perf::ProcessRank::join();
     RONDO_RETURN_IF_ERROR(joined.status());
     self.emplace(*std::move(joined));
+    options.transport = self->transports();
   }
   const Result<perf::Verdict> verdict = perf::runPerf(options, self ? &*self : nullptr);
   // What is the same on all ranks is told by one.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/control/dialer.h"
+#include "src/control/family_hint.h"
 #include "src/log.h"
 #include "src/net/event_signal.h"
 #include "src/net/quiet_thread.h"
@@ -127,7 +128,12 @@ Result<FileDescriptor> ControlPlane::dial(int peer, PeerRole role, Deadline dead
     const std::scoped_lock lock(mutex_);
     return failure_;
   };
-  return dialRank(peer, peers_[static_cast<std::size_t>(peer)], key_, self, deadline, givenUp);
+  const std::vector<SocketAddress>& addresses = peers_[static_cast<std::size_t>(peer)];
+  Result<FileDescriptor> socket = dialRank(peer, addresses, key_, self, deadline, givenUp);
+  const StatusCode code = socket.status().code();
+  if (code != StatusCode::kPeerLost && code != StatusCode::kTimeout) return socket;
+  return Status(code, std::string(socket.status().message()) +
+                          familyHint({settings_.rank, addresses_}, {peer, addresses}));
 }
 
 void ControlPlane::ask(int peer) {

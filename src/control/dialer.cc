@@ -46,19 +46,25 @@ Result<FileDescriptor> dialRank(int peer,
   Backoff backoff;
   const Deadline refused = Deadline::within(kRefusalPatience);
   for (;;) {
-    bool allRefuse = true;
+    Status refusal;
     Status cause;
+    bool mayAnswer = false;
     for (const SocketAddress& address : addresses) {
       RONDO_RETURN_IF_ERROR(givenUp());
       Result<FileDescriptor> socket = dialOnce(address, key, self, deadline);
       if (socket.ok() || socket.status().code() == StatusCode::kNotSupported) return socket;
       cause = std::move(socket).status();
-      allRefuse = allRefuse && isRefusal(cause);
+      if (isRefusal(cause)) refusal = cause;
+      mayAnswer = mayAnswer || cause.code() == StatusCode::kTimeout;
     }
-    if (deadline.passed() || (allRefuse && refused.passed())) {
-      const StatusCode code = allRefuse ? cause.code() : StatusCode::kTimeout;
-      return Status(code, fmt::format("rank {} cannot be reached at {}: {}", peer,
-                                      listAddresses(addresses), cause.message()));
+    // A rank listens at all its addresses: if one refuses, those that this host has no way to are
+    // no hope.
+    const bool gone = !refusal.ok() && !mayAnswer;
+    if (deadline.passed() || (gone && refused.passed())) {
+      const Status& why = gone ? refusal : cause;
+      return Status(gone ? why.code() : StatusCode::kTimeout,
+                    fmt::format("rank {} cannot be reached at {}: {}", peer,
+                                listAddresses(addresses), why.message()));
     }
     backoff.pause(deadline);
   }

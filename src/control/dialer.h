@@ -12,9 +12,9 @@ namespace rondo {
 
 /// Tries all addresses until one answers and both sides are convinced.
 /// @param givenUp asked between tries; not ok ends them.
-/// @errors PeerLost (all addresses have refused for a while: the rank is gone), Timeout, Mismatch
-///   (not a rank of this job, or of another version), SystemError, what givenUp() says. The
-///   message names the rank and its addresses.
+/// @errors PeerLost (an address has refused for a while, and no other may answer yet: the rank is
+///   gone), Timeout, Mismatch (not a rank of this job, or of another version), what givenUp() says.
+///   The message names the rank and its addresses.
 Result<FileDescriptor> dialRank(int peer,
                                 std::span<const SocketAddress> addresses,
                                 const SecretKey& key,

@@ -90,13 +90,14 @@ Result<FileDescriptor> listenAtPort(const SocketAddress& at, int& error) {
   return socket;
 }
 
-/// Whether this host is to blame, and not the peer or the way to it.
+/// Whether this host is to blame, which may have no way to where the peer is, and not the peer.
 bool isOwnTrouble(int error) {
   switch (error) {
     case EACCES:
     case EADDRINUSE:
     case EADDRNOTAVAIL:
     case EAGAIN:
+    case ENETUNREACH:
     case ENOBUFS:
     case ENOMEM:
     case EPERM:

@@ -48,9 +48,8 @@ struct AcceptedConnection {
 Result<std::optional<AcceptedConnection>> acceptConnection(int listener);
 
 /// One try to connect to `address`.
-/// @errors   PeerLost (refused, unreachable, ...), Timeout, SystemError (this host lacks something:
-/// a
-///   socket, a port, a permission).
+/// @errors   PeerLost (refused, host unreachable, ...), Timeout, SystemError (this host lacks
+///   something: a network that leads there, a socket, a port, a permission).
 Result<FileDescriptor> connectOnce(const SocketAddress& address, Deadline deadline);
 
 /// A connection and to which of the addresses it leads.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "collectives/partition.h"
@@ -141,6 +142,33 @@ std::vector<ProcessorMask> pinRanks(std::span<const LocalRank> ranks) {
       pinned[members[member]] = shares[member];
   }
   return pinned;
+}
+
+std::vector<LocalRank> localRanks(const Topology& topology, int ranks) {
+  std::vector<int> gpus;
+  for (std::size_t index = 0; index < topology.devices.size(); ++index) {
+    if (topology.devices[index].kind == DeviceKind::kGpu) gpus.push_back(static_cast<int>(index));
+  }
+  std::vector<LocalRank> result;
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+    result.push_back({&topology, gpus.empty() ? -1 : gpus[rank % gpus.size()]});
+  }
+  return result;
+}
+
+ProcessorMask boundTo(const Topology& topology, const ProcessorMask& share, Binding binding) {
+  if (binding == Binding::kNone) return topology.mask();
+  if (binding == Binding::kShare) return share;
+  const auto level = binding == Binding::kNuma ? &Processor::node : &Processor::core;
+  std::set<int> groups;
+  for (const Processor& processor : topology.processors) {
+    const bool counts = binding == Binding::kNuma || processor.os == share.first();
+    if (counts && share.contains(processor.os)) groups.insert(processor.*level);
+  }
+  ProcessorMask bound;
+  for (const Processor& processor : topology.processors)
+    if (groups.contains(processor.*level)) bound.add(processor.os);
+  return bound;
 }
 
 }  // namespace rondo

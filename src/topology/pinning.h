@@ -1,5 +1,6 @@
 // Which processors a rank should run on. Suggestions only: the library binds no thread of its
-// caller's (bindThisThread() does, in src/processors.h). All functions are pure.
+// caller's (bindThisThread() does, in src/processors.h; `rondo run --bind` has it done). All
+// functions are pure.
 #pragma once
 
 #include <cstddef>
@@ -36,5 +37,21 @@ struct LocalRank {
 /// their launcher's choice and not taken apart.
 /// @param ranks of one host, by local rank
 std::vector<ProcessorMask> pinRanks(std::span<const LocalRank> ranks);
+
+/// The ranks of one host where nothing but their number is known: GPUs are dealt out in turn.
+/// @param topology must outlive the result
+/// @param ranks    at least 0
+std::vector<LocalRank> localRanks(const Topology& topology, int ranks);
+
+/// How far a rank is bound.
+enum class Binding {
+  kNone,   ///< not at all
+  kShare,  ///< to its share: what pinRanks() gives it
+  kNuma,   ///< to the NUMA nodes that its share touches
+  kCore,   ///< to the core with which its share begins
+};
+
+/// The processors of `topology` that a rank is bound to whose share is `share`.
+ProcessorMask boundTo(const Topology& topology, const ProcessorMask& share, Binding binding);
 
 }  // namespace rondo

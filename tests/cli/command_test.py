@@ -164,7 +164,7 @@ def perf_processes():
     """Ranks that are processes: by the command itself, and under whatever has started them."""
     sweep = ["-b", "0", "-e", "100K", "-i", "50000", "-n", "2", "-w", "1"]
     text = run("perf", *OPERATIONS, "--ranks", "3", *sweep, "-T", "100").stdout
-    assert "# ranks 3 (processes), transport auto" in text, text
+    assert "# ranks 3 (processes), transport shm," in text, text
     rows = table_rows(text)
     assert len(rows) == 5 * 3 + 1, text
     assert all(row[8] == "0" and row[12] in ("0", "N/A") for row in rows), text
@@ -176,15 +176,55 @@ def perf_processes():
         with open(path, encoding="ascii") as file:
             lines = [json.loads(line) for line in file]
         assert lines[0]["rank_kind"] == "processes" and lines[0]["ranks"] == 2
+        assert all(line.get("transport", "shm") == "shm" for line in lines), lines
         assert len(lines) == 2 + 2 * 3 * 2 and all(line.get("wrong", 0) == 0 for line in lines)
     text = run("perf", "all_reduce", "--ranks", "2", "--algorithm", "all", "-d", "all", "-b", "64", "-e",
                "64", "-n", "1", "-w", "0").stdout
     assert "# not run: all_reduce of fp8_e4m3 sum: algorithm ring" in text, text
+    over_tcp = run("perf", "barrier", "--ranks", "2", "-n", "1", RONDO_TRANSPORT="tcp").stdout
+    assert "# ranks 2 (processes), transport tcp," in over_tcp, over_tcp
+    # Ranks 0 and 1 on one host, 2 on another.
+    hosts = ["sh", "-c", 'RONDO_HOST_ID=$((RONDO_RANK / 2)) exec "$@"', "sh"]
+    both = run("run", "-n", "3", "--no-prefix", "--", *hosts, command, "perf", "barrier", "-n", "1").stdout
+    assert "# ranks 3 (processes), transport shm+tcp," in both, both
     alone = {"RONDO_RANK": "0", "RONDO_RANKS": "1"}
-    assert "# ranks 1 (processes)" in run("perf", "barrier", "-n", "1", **alone).stdout
+    assert "# ranks 1 (processes), transport self," in run("perf", "barrier", "-n", "1", **alone).stdout
     assert "# ranks 2 (threads" in run("perf", "barrier", "-t", "2", "-n", "1", **alone).stdout
     for words, variables in ((["--ranks", "2", "--threads", "2"], {}), (["--ranks", "2"], alone)):
         assert "--ranks" in run("perf", "barrier", *words, expect=2, **variables).stderr
+
+
+def run_bind():
+    """Ranks are bound to what `rondo explain --topology` suggests, and to nothing that they may not use."""
+    show = "import os; print(os.environ['RONDO_RANK'], sorted(os.sched_getaffinity(0)))"
+    program = ["--no-prefix", "--", sys.executable, "-c", show]
+
+    def bound(ranks, *flags):
+        done = run("run", "-n", str(ranks), *flags, *program)
+        lines = [line.split(" ", 1) for line in done.stdout.splitlines()]
+        return {int(rank): set(json.loads(mask)) for rank, mask in lines}, done.stderr
+
+    allowed = os.sched_getaffinity(0)
+    for how in ([], ["--bind", "none"]):
+        assert bound(2, *how, "--verbose") == ({0: allowed, 1: allowed}, ""), how
+    shares, said = bound(2, "--bind", "share", "--verbose")
+    assert shares[0] | shares[1] == allowed, shares
+    assert len(allowed) < 2 or not shares[0] & shares[1], shares
+    for rank, mask in shares.items():
+        line = next(line for line in said.splitlines() if f"rank {rank} runs on processors" in line)
+        assert line.startswith("rondo run: ") and str(min(mask)) in line.split()[-1], said
+    cores, quiet = bound(2, "--bind", "core")
+    nodes, _ = bound(2, "--bind", "numa")
+    assert quiet == "" and all(min(shares[rank]) in cores[rank] for rank in (0, 1)), cores
+    assert all(shares[rank] <= nodes[rank] <= allowed for rank in (0, 1)), nodes
+    one = min(allowed)
+    os.sched_setaffinity(0, {one})
+    try:
+        for how in ("share", "numa", "core"):
+            assert bound(3, "--bind", how)[0] == {rank: {one} for rank in range(3)}, how
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert "none, share, numa and core" in run("run", "--bind", "socket", "--", "true", expect=2).stderr
 
 
 def run_output():
@@ -283,7 +323,7 @@ def run_signals():
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology, perf_processes, run_output, run_failure, run_signals)}
+        explain_topology, perf_processes, run_bind, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]

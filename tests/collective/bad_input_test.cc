@@ -183,6 +183,12 @@ TEST_F(BadInput, Queries) {
   expectRefused(rondoCommCount(comm(), nullptr), rondoInvalidArgument, "ranks is NULL");
   expectRefused(rondoCommRank(comm(), nullptr), rondoInvalidArgument, "rank is NULL");
   expectRefused(rondoCommGetAsyncError(comm(), nullptr), rondoInvalidArgument, "result is NULL");
+  const char* name = nullptr;
+  expectRefused(rondoCommGetTransport(comm(), 0, nullptr), rondoInvalidArgument, "name is NULL");
+  expectRefused(rondoCommGetTransport(comm(), -1, &name), rondoInvalidArgument,
+                "peer -1 is no rank");
+  expectRefused(rondoCommGetTransport(comm(), kRanks, &name), rondoInvalidArgument, "0 to");
+  EXPECT_EQ(name, nullptr);
   rondoResult_t result = rondoInternalError;
   EXPECT_EQ(rondoCommGetAsyncError(comm(), &result), rondoSuccess);
   EXPECT_EQ(result, rondoSuccess);
@@ -208,6 +214,10 @@ TEST_F(BadInput, EveryCallRefusesAHandleThatIsNone) {
       [](rondoComm_t comm) {
         int ranks = 0;
         return rondoCommCount(comm, &ranks);
+      },
+      [](rondoComm_t comm) {
+        const char* name = nullptr;
+        return rondoCommGetTransport(comm, 0, &name);
       },
       [](rondoComm_t comm) { return rondoRedOpDestroy(rondoSum, comm); },
   };

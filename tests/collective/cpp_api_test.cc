@@ -59,6 +59,10 @@ TEST(CppApi, KnowsItsPlace) {
   for (int rank = 0; rank < kRanks; ++rank) {
     EXPECT_EQ(communicators[static_cast<std::size_t>(rank)].rank(), rank);
     EXPECT_EQ(communicators[static_cast<std::size_t>(rank)].ranks(), kRanks);
+    for (int peer = 0; peer < kRanks; ++peer) {
+      EXPECT_STREQ(communicators[static_cast<std::size_t>(rank)].transport(peer),
+                   peer == rank ? "self" : "inproc");
+    }
   }
 }
 

@@ -62,7 +62,7 @@ void attackReceiver(std::span<const std::byte> input, unsigned releases, std::si
   SocketPair sockets;
   RecvLink link(1, PrivateConnection::make(kSlotBytes, kSlots));
   RecvEnd executor(link.memory(), 1);
-  link.adopt(std::move(sockets.link));
+  link.adopt(std::move(sockets.link), kSlots);
   bool failed = false;
   feed(std::move(sockets.attacker), input, pieceBytes, [&] {
     const Result<bool> moved = link.progress();

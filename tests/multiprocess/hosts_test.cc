@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -82,9 +83,23 @@ rondoResult_t sumUntilFailure(rondoComm_t comm) {
   return result;
 }
 
+/// @return to how many ranks another transport leads than should
+int wrongTransports(rondoComm_t comm, int rank) {
+  int wrong = 0;
+  for (int peer = 0; peer < kRanks; ++peer) {
+    const std::string_view right = peer == rank ? "self" : peer / 2 == rank / 2 ? "shm" : "tcp";
+    const char* name = "";
+    wrong += failed(comm, rondoCommGetTransport(comm, peer, &name)) + (right == name ? 0 : 1);
+  }
+  return wrong;
+}
+
 TEST(TwoHosts, ShareMemoryInsideAndUseTcpBetween) {
   const RankLogs logs;
-  const auto body = [](rondoComm_t comm, int rank) { return sumAll(comm, kRanks, rank); };
+  const auto body = [](rondoComm_t comm, int rank) {
+    const int wrong = wrongTransports(comm, rank);
+    return wrong + sumAll(comm, kRanks, rank);
+  };
   ForkedRanks processes(kRanks, [&](int rank, const rondoUniqueId_t& id) {
     logs.capture(rank);
     setVariable("RONDO_LOG_LEVEL", "info");

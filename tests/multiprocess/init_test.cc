@@ -117,6 +117,25 @@ TEST(Init, N05RanksOfDifferentFamiliesMeet) {
   processes.expectSuccess();
 }
 
+/// The same, and no network that would join them: 2001:db8::/32 leads nowhere.
+TEST(Init, N05NoFamilyInCommonIsToldWithBothRanksAndTheCure) {
+  const RankLogs logs;
+  ForkedRanks processes(2, [&](int rank, const rondoUniqueId_t& id) {
+    logs.capture(rank);
+    // NOLINTBEGIN(concurrency-mt-unsafe)
+    ::setenv("RONDO_TRANSPORT", "tcp", 1);
+    ::setenv("RONDO_CONNECT_TIMEOUT_MS", "3000", 1);
+    ::setenv("RONDO_ADVERTISE", rank == 0 ? "127.0.0.1" : "2001:db8::1", 1);
+    // NOLINTEND(concurrency-mt-unsafe)
+    rondoComm_t comm = joinOrExit(2, rank, id);
+    return expectFailure(comm, rondoBarrier(comm, nullptr), rondoTimeout,
+                         {"rank 0 IPv4 only (127.0.0.1:", "rank 1 IPv6 only ([2001:db8::1]:",
+                          "RONDO_INTERFACE or RONDO_ADVERTISE"});
+  });
+  processes.expectSuccess();
+  EXPECT_FALSE(HasFailure()) << logs.textOf(0) << logs.textOf(1);
+}
+
 /// How many threads of this process may run elsewhere than on the processors in `allowed`.
 int threadsNotBoundTo(const cpu_set_t& allowed) {
   int astray = 0;

@@ -119,9 +119,11 @@ INSTANTIATE_TEST_SUITE_P(
         Shortage{"address_space_of_another", 2, leaveLittleAddressSpace, "ulimit -v"}),
     [](const auto& param) { return param.param.name; });
 
-/// Slots so large that the arena of 256 MiB is full before all connections are made.
+/// Slots so large that the arena of 256 MiB is full before all connections are made, whatever the
+/// ranks may use.
 void wishForLargeSlots(const char* transports) {
   // NOLINTBEGIN(concurrency-mt-unsafe)
+  ::setenv("RONDO_SLOT_MEMORY_BYTES", "0", 1);
   ::setenv("RONDO_CHUNK_BYTES", "4194304", 1);
   ::setenv("RONDO_CHANNELS", "4", 1);
   ::setenv("RONDO_ALGORITHM", "all_reduce:two_shot", 1);

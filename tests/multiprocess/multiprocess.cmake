@@ -15,6 +15,9 @@ rondo_add_test(multiprocess_dev_shm_test LABELS multiprocess
 rondo_add_test(multiprocess_memory_test LABELS multiprocess fault
   SOURCES memory_test.cc
   LIBRARIES rondo_forked_ranks)
+rondo_add_test(multiprocess_slot_memory_test LABELS multiprocess
+  SOURCES slot_memory_test.cc
+  LIBRARIES rondo_forked_ranks)
 rondo_add_test(multiprocess_hosts_test LABELS multiprocess fault
   SOURCES hosts_test.cc
   LIBRARIES rondo_forked_ranks)

@@ -36,6 +36,31 @@ int sharedGroups(const Topology& topology,
   return static_cast<int>(shared.size());
 }
 
+TEST(BoundTo, WidensOrNarrowsTheShare) {
+  // Two nodes of two cores of two threads.
+  const Topology machine = gridMachine({.packages = 2, .caches = 1, .cores = 2, .threads = 2});
+  const std::vector<ProcessorMask> shares = pinRanks(localRanks(machine, 3));
+  ASSERT_EQ(texts(shares), (Texts{"0-1", "2-3", "4-7"}));
+  const auto bound = [&](Binding binding) {
+    std::vector<ProcessorMask> masks;
+    for (const ProcessorMask& share : shares)
+      masks.push_back(boundTo(machine, share, binding));
+    return texts(masks);
+  };
+  EXPECT_EQ(bound(Binding::kNone), (Texts{"0-7", "0-7", "0-7"}));
+  EXPECT_EQ(bound(Binding::kShare), texts(shares));
+  EXPECT_EQ(bound(Binding::kNuma), (Texts{"0-3", "0-3", "4-7"}));
+  EXPECT_EQ(bound(Binding::kCore), (Texts{"0-1", "2-3", "4-5"}));
+}
+
+TEST(BoundTo, NeverLeavesWhatMayBeUsed) {
+  const Topology machine =
+      restrictTo(gridMachine({.packages = 2, .caches = 1, .cores = 2, .threads = 2}),
+                 ProcessorMask::parse("1,6"));
+  EXPECT_EQ(boundTo(machine, ProcessorMask::parse("1"), Binding::kNuma).text(), "1");
+  EXPECT_EQ(boundTo(machine, ProcessorMask::parse("6"), Binding::kCore).text(), "6");
+}
+
 TEST(DivideProcessors, OfTwoPackagesWithEightCachesEach) {
   const Topology epyc = gridMachine({.packages = 2, .caches = 8, .cores = 8});
   EXPECT_EQ(divided(epyc, 1), (Texts{"0-127"}));

@@ -128,6 +128,10 @@ TEST(FaultyTransport, ACutIsALossThatNamesTheTransport) {
   SlowTeam team(2);
   EXPECT_EQ(team.group(0).whyLost(1), "");
   team.transport(0).cut();
+  // Not at once: what the peer said on its control link before counts for more.
+  const Deadline soon = Deadline::within(kPatience);
+  while (team.group(0).whyLost(1).empty() && !soon.passed())
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
   EXPECT_EQ(team.group(0).whyLost(1), "its tcp connection has ended (cut by the test)");
   EXPECT_EQ(team.group(1).whyLost(0), "");
 }

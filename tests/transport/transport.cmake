@@ -9,12 +9,15 @@ rondo_add_test(transport_test LABELS multiprocess
   SOURCES transport_test.cc
   LIBRARIES rondo_example_packets rondo_transport_body)
 
+rondo_add_test(process_group_test LABELS unit
+  SOURCES process_group_test.cc
+  LIBRARIES rondo_static)
 rondo_add_test(faulty_transport_test LABELS fault
   SOURCES faulty_transport_test.cc
   LIBRARIES rondo_static)
 
 # Ranks are threads of the test, but meet and connect as processes do, so that one run covers
-# thousands of cases. The quick suites run under sanitizers, too: they take those with the label
+# thousands of cases. What one process may use for slots is then used by all of them: no limit. The quick suites run under sanitizers, too: they take those with the label
 # collective.
 foreach(transport IN ITEMS shm tcp)
   foreach(suite IN ITEMS matrix axis soak failure mismatch split)
@@ -23,7 +26,7 @@ foreach(transport IN ITEMS shm tcp)
       list(APPEND labels collective)
     endif()
     rondo_add_command_test(${transport}_${suite}_test LABELS ${labels} TIMEOUT 600
-      COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_TRANSPORT=${transport}
+      COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 RONDO_TRANSPORT=${transport}
         $<TARGET_FILE:collective_${suite}_test>)
   endforeach()
 endforeach()
@@ -31,14 +34,14 @@ endforeach()
 # Half of the ranks believe to be on another host: memory inside the halves, tcp between them.
 foreach(suite IN ITEMS matrix soak failure mismatch split)
   rondo_add_command_test(mixed_${suite}_test LABELS multiprocess TIMEOUT 600
-    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDOTEST_HOSTS=2
+    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 RONDOTEST_HOSTS=2
       $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
 
 # Field test Z01: calls of nothing, in no time.
 foreach(transport IN ITEMS shm tcp)
   rondo_add_command_test(${transport}_nothing_test LABELS multiprocess
-    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_TRANSPORT=${transport}
+    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 RONDO_TRANSPORT=${transport}
       $<TARGET_FILE:collective_field_sizes_test> --gtest_filter=*Z01*)
 endforeach()
 

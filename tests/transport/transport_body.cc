@@ -271,6 +271,19 @@ TEST_P(TransportTest, ConnectingToWhoIsGoneEnds) {
   EXPECT_TRUE(team[0].taken());
 }
 
+TEST_P(TransportTest, AConnectionThatOnlyThePeerHasMadeIsOfNoAccount) {
+  TransportTeam team(GetParam(), 2, kSmallSlots);
+  ASSERT_TRUE(team[0].connect(0, 1, 0).ok());
+  for (int turn = 0; turn < 50; ++turn) {
+    EXPECT_TRUE(team[1].progress().ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  const Traffic known = team[1].traffic(0);
+  EXPECT_EQ(known.posted + known.released + known.arrived + known.credited, 0U);
+  EXPECT_TRUE(team[1].flushed() && team[1].taken());
+  EXPECT_EQ(team[1].whyLost(0), "");
+}
+
 TEST_P(TransportTest, TellsHowMuchMemoryItHolds) {
   TransportTeam team(GetParam(), 2, kSmallSlots);
   const std::size_t before = team[0].memoryBytes();

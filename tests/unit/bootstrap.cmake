@@ -23,4 +23,7 @@ rondo_add_test(transport_choice_test LABELS unit
 rondo_add_test(control_plane_test LABELS fault
   SOURCES control_plane_test.cc
   LIBRARIES rondo_static)
+rondo_add_test(family_hint_test LABELS unit
+  SOURCES family_hint_test.cc
+  LIBRARIES rondo_static)
 rondo_add_test(dialer_test LABELS fault SOURCES dialer_test.cc LIBRARIES rondo_static)

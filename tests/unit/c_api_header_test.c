@@ -39,10 +39,13 @@ static void testOneRank(void) {
   const float input[3] = {1.0f, 2.0f, 3.0f};
   float output[3] = {0.0f, 0.0f, 0.0f};
   int value = -1;
+  const char* name = NULL;
   config.name = "alone";
   expect(rondoCommInitAll(&comm, 1, &config) == rondoSuccess, "one rank can be made");
   expect(rondoCommCount(comm, &value) == rondoSuccess && value == 1, "it has one rank");
   expect(rondoCommRank(comm, &value) == rondoSuccess && value == 0, "which is rank 0");
+  expect(rondoCommGetTransport(comm, 0, &name) == rondoSuccess && strcmp(name, "self") == 0,
+         "nothing leads to it but itself");
   expect(rondoRedOpCreatePreMulSum(&twice, &factor, rondoFloat32, rondoScalarHostImmediate, comm) ==
              rondoSuccess,
          "premulsum can be made");

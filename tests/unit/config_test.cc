@@ -38,6 +38,7 @@ TEST(Config, DefaultsWithoutWishes) {
   EXPECT_EQ(config.channels, 0);
   EXPECT_EQ(config.chunkBytes, 0u);
   EXPECT_EQ(config.slotsPerConnection, 0);
+  EXPECT_EQ(config.slotMemoryBytes, 33554432u);
   EXPECT_EQ(config.operationTimeout, milliseconds(1800000));
   EXPECT_EQ(config.warningAfter, milliseconds(30000));
   EXPECT_EQ(config.log.level, LogLevel::kWarn);
@@ -54,6 +55,7 @@ TEST(Config, TheTablesDefaultsAreTheRealOnes) {
     EXPECT_EQ(config.channels, untouched.channels);
     EXPECT_EQ(config.chunkBytes, untouched.chunkBytes);
     EXPECT_EQ(config.slotsPerConnection, untouched.slotsPerConnection);
+    EXPECT_EQ(config.slotMemoryBytes, untouched.slotMemoryBytes);
     EXPECT_EQ(config.operationTimeout, untouched.operationTimeout);
     EXPECT_EQ(config.warningAfter, untouched.warningAfter);
     EXPECT_EQ(config.log.level, untouched.log.level);
@@ -67,6 +69,7 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_CHANNELS", "4"},
                               {"RONDO_CHUNK_BYTES", "131072"},
                               {"RONDO_SLOTS_PER_CONNECTION", "8"},
+                              {"RONDO_SLOT_MEMORY_BYTES", "1000000"},
                               {"RONDO_OPERATION_TIMEOUT_MS", "0"},
                               {"RONDO_WARNING_MS", "250"},
                               {"RONDO_INIT_TIMEOUT_MS", "1500"},
@@ -91,6 +94,7 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.channels, 4);
   EXPECT_EQ(config.chunkBytes, 131072u);
   EXPECT_EQ(config.slotsPerConnection, 8);
+  EXPECT_EQ(config.slotMemoryBytes, 1000000u);
   EXPECT_EQ(config.operationTimeout, milliseconds(0));
   EXPECT_EQ(config.warningAfter, milliseconds(250));
   EXPECT_EQ(config.initTimeout, milliseconds(1500));

@@ -22,6 +22,7 @@
 #include "src/log.h"
 #include "src/net/socket.h"
 #include "tests/unit/secret_keys.h"
+#include "tests/unit/stranger_flood.h"
 
 namespace rondo {
 namespace {
@@ -330,6 +331,22 @@ TEST_F(ControlPlaneTest, DropsWhoTakesTooLong) {
   EXPECT_TRUE(isDropped(stranger));
   EXPECT_GE(Deadline::Clock::now() - start, kHandshakeTimeout - milliseconds{100});
   expectOnlyALine("it did not get on in time");
+}
+
+TEST_F(ControlPlaneTest, AFloodOfStrangersKeepsNoRankOut) {
+  const auto start = Deadline::Clock::now();
+  {
+    const StrangerFlood flood(plane(1).addresses().front());
+    EXPECT_TRUE(eventually([&] { return flood.dropped() > 100; }));
+    join();
+    for (int times = 0; times < 20; ++times)
+      EXPECT_TRUE(plane(4).dial(1, PeerRole::kData, soon()).ok());
+    plane(3).ask(1);
+    EXPECT_TRUE(eventually([&] { return witness(3).heardOf(1); }));
+    EXPECT_LE(linesWith("dropped a stranger"), flood.mostLines());
+  }
+  EXPECT_LT(Deadline::Clock::now() - start, kPatience / 2);
+  EXPECT_GT(linesWith("it has to make room for newer connections"), 0);
 }
 
 TEST_F(ControlPlaneTest, DropsWhoHasAnotherSecret) {

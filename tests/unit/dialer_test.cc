@@ -3,12 +3,14 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 
 #include "tests/unit/secret_keys.h"
 
@@ -95,6 +97,40 @@ TEST(Dialer, WhoRefusesForAWhileIsGone) {
   EXPECT_EQ(status.code(), StatusCode::kPeerLost);
   for (const std::string& part : {std::string("rank 3"), gone.address().text()})
     EXPECT_NE(status.message().find(part), std::string_view::npos) << status.message();
+}
+
+/// A thread's network becomes one with nothing but a loopback. @return whether it could
+bool leaveAllNetworks() {
+  return ::unshare(CLONE_NEWNET) == 0 &&
+         std::system("ip link set lo up 2>/dev/null") == 0;  // NOLINT(concurrency-mt-unsafe)
+}
+
+/// No network of this host leads to where the rank is: that does not mean that it is gone.
+TEST(Dialer, WhoCannotBeTriedIsNotGone) {
+  bool alone = false;
+  Status never;
+  std::array<Status, 2> oneRefuses;
+  std::thread([&] {
+    alone = leaveAllNetworks();
+    if (!alone) return;
+    const auto dial = [](const std::vector<SocketAddress>& addresses, milliseconds limit) {
+      return dialRank(3, addresses, keyOf(1), kSelf, Deadline::within(limit), nobodyGivesUp)
+          .status();
+    };
+    const SocketAddress nowhere = *SocketAddress::parse("10.9.8.7:4000");
+    Listener gone;
+    gone.stop();
+    never = dial({nowhere}, milliseconds{2500});
+    oneRefuses = {dial({gone.address(), nowhere}, kPatience),
+                  dial({nowhere, gone.address()}, kPatience)};
+  }).join();
+  if (!alone) GTEST_SKIP() << "needs the right to make network namespaces, and iproute2";
+  EXPECT_EQ(never.code(), StatusCode::kTimeout);
+  EXPECT_EQ(never.message(),
+            "rank 3 cannot be reached at 10.9.8.7:4000: cannot connect to 10.9.8.7:4000: "
+            "Network is unreachable");
+  for (const Status& status : oneRefuses)
+    EXPECT_EQ(status.code(), StatusCode::kPeerLost) << status.message();
 }
 
 TEST(Dialer, StopsWhenTheCommunicatorFails) {

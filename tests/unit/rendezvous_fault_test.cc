@@ -23,6 +23,7 @@
 #include "src/net/interfaces.h"
 #include "src/net/socket.h"
 #include "tests/unit/rendezvous_ranks.h"
+#include "tests/unit/stranger_flood.h"
 
 namespace rondo {
 namespace {
@@ -275,6 +276,31 @@ TEST(RendezvousFault, StrangersDisturbNothing) {
   for (std::thread& attacker : attackers)
     attacker.join();
   expectComplete(results);
+}
+
+/// Whoever takes all places, again and again, is dropped for newcomers, and may fill no log.
+TEST(RendezvousFault, AFloodOfStrangersKeepsNoRankOut) {
+  const std::string path =
+      testing::TempDir() + "rondo_flood_test." + std::to_string(::getpid()) + ".log";
+  ASSERT_TRUE(configureLog({LogLevel::kWarn, path}).ok());
+  const auto rendezvous = startRendezvous();
+  const auto start = Deadline::Clock::now();
+  int most = 0;
+  {
+    const StrangerFlood flood(addressOf(rendezvous->id()));
+    expectComplete(joinAll(rendezvous->id(), allRanks(8)));
+    EXPECT_GT(flood.dropped(), 0);
+    most = flood.mostLines();
+  }
+  EXPECT_LT(Deadline::Clock::now() - start, kPatience / 2);
+  ASSERT_TRUE(configureLog({}).ok());
+  std::ifstream file(path);
+  int lines = 0;
+  for (std::string line; std::getline(file, line);)
+    lines += line.find("dropped a stranger") != std::string::npos ? 1 : 0;
+  std::filesystem::remove(path);
+  EXPECT_GT(lines, 0);
+  EXPECT_LE(lines, most);
 }
 
 TEST(RendezvousFault, PublicAddressesAreDroppedWhereOnlyPrivateOnesAreTrusted) {

@@ -206,24 +206,58 @@ TEST_F(ShmGroupTest, RunsOutOfSpaceWithAnError) {
   EXPECT_EQ(group->connection(0, 0, made).status().code(), StatusCode::kOutOfMemory);
 }
 
-/// Of 64 MiB, the first half holds three connections of 4 slots of 2.75 MiB, the last of which
-/// sticks out of it; the rest holds five of 2 slots.
+/// Of 64 MiB, half is enough for two connections of 4 slots of 2.75 MiB; the rest for seven of 2.
 TEST(ShmGroup, MakesDoWithTwoSlotsAndBothEndsKnow) {
-  Result<Arena> arena = ShmGroup::makeArena(1, std::size_t{11} << 18, 4);
+  constexpr std::size_t kLimit = std::size_t{64} << 20;
+  SlotLedger ledger;
+  Result<Arena> arena = ShmGroup::makeArena(1, std::size_t{11} << 18, 4, kLimit);
   ASSERT_TRUE(arena.ok());
   Result<Arena> other = Arena::map(FileDescriptor(::dup(arena->file().get())));
   const std::array<ShmGroup::Member, 1> self = {{{0, ::getpid()}}};
-  const auto group = *ShmGroup::join(*std::move(arena), self, 0);
+  const auto group = *ShmGroup::join(*std::move(arena), self, 0, SlotAccount(kLimit, ledger));
   const auto peer = *ShmGroup::join(*std::move(other), self, 0);
-  for (int channel = 0; channel < 8; ++channel) {
-    EXPECT_EQ(group->connection(0, 0, channel)->slotCount, channel < 3 ? 4U : 2U);
-    EXPECT_EQ(peer->connection(0, 0, channel)->slotCount, channel < 3 ? 4U : 2U);
+  for (int channel = 0; channel < 9; ++channel) {
+    EXPECT_EQ(group->connection(0, 0, channel)->slotCount, channel < 2 ? 4U : 2U);
+    EXPECT_EQ(peer->connection(0, 0, channel)->slotCount, channel < 2 ? 4U : 2U);
   }
   for (ShmGroup* end : {group.get(), peer.get()}) {
-    const Status none = end->connection(0, 0, 8).status();
+    const Status none = end->connection(0, 0, 9).status();
     EXPECT_EQ(none.code(), StatusCode::kOutOfMemory);
-    EXPECT_NE(none.message().find("5771264"), std::string_view::npos) << none.message();
+    for (const char* part : {"5771264", "RONDO_SLOT_MEMORY_BYTES"})
+      EXPECT_NE(none.message().find(part), std::string_view::npos) << none.message();
   }
+}
+
+/// The same for address space: of 64 MiB, the first half holds three of 4 slots, the last of which
+/// sticks out of it; the rest holds five of 2.
+TEST(ShmGroup, MakesDoWithTwoSlotsInTheSecondHalfOfTheArena) {
+  SlotLedger ledger;
+  Result<Arena> arena = ShmGroup::makeArena(1, std::size_t{11} << 18, 4);
+  ASSERT_TRUE(arena.ok());
+  const std::array<ShmGroup::Member, 1> self = {{{0, ::getpid()}}};
+  const auto group = *ShmGroup::join(*std::move(arena), self, 0, SlotAccount(0, ledger));
+  for (int channel = 0; channel < 8; ++channel)
+    EXPECT_EQ(group->connection(0, 0, channel)->slotCount, channel < 3 ? 4U : 2U);
+  const Status none = group->connection(0, 0, 8).status();
+  EXPECT_EQ(none.code(), StatusCode::kOutOfMemory);
+  EXPECT_NE(none.message().find("5771264"), std::string_view::npos) << none.message();
+}
+
+TEST(ShmGroup, CountsOnlyWhatTheSystemGave) {
+  SlotLedger ledger;
+  Result<Arena> tight = ShmGroup::makeArena(1, std::size_t{4} << 20, 4);
+  ASSERT_TRUE(tight.ok());
+  const std::array<ShmGroup::Member, 1> self = {{{0, ::getpid()}}};
+  auto group = *ShmGroup::join(*std::move(tight), self, 0, SlotAccount(0, ledger));
+  std::size_t counted = 0;
+  for (int channel = 0; channel < kMaxChannels; ++channel) {
+    const Result<ConnectionMemory> made = group->connection(0, 0, channel);
+    if (made.ok()) counted += connectionBytes({made->slotBytes, made->slotCount});
+  }
+  EXPECT_GT(counted, 0U);
+  EXPECT_EQ(ledger.held(), counted);
+  group.reset();
+  EXPECT_EQ(ledger.held(), 0U);
 }
 
 TEST_F(ShmGroupTest, RefusesAnArenaOfAnotherNumberOfRanks) {

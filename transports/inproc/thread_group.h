@@ -33,6 +33,8 @@ class ThreadGroup final : public RankGroup {
 
   host::WaitPlace& waitPlace(int rank) override { return places_[static_cast<std::size_t>(rank)]; }
 
+  std::string_view transportTo(int /*rank*/) const override { return "inproc"; }
+
   /// Threads do not outlive their process, nor die before it.
   std::string whyLost(int /*rank*/) override { return {}; }
 

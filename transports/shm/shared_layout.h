@@ -56,9 +56,6 @@ constexpr std::uint32_t slotsOf(std::uint64_t word) {
   return static_cast<std::uint32_t>(word % kPageBytes);
 }
 
-/// Slots that every schedule can do with, for when there is no memory for more.
-inline constexpr std::uint64_t kFewestSlots = 2;
-
 /// Offsets of the parts for a number of ranks.
 struct ArenaLayout {
   std::size_t ranks = 1;
@@ -80,10 +77,5 @@ struct ArenaLayout {
            (pair * kMaxChannels + static_cast<std::size_t>(channel)) * sizeof(std::uint64_t);
   }
 };
-
-/// Bytes of one connection.
-constexpr std::size_t connectionBytes(std::size_t slotBytes, std::size_t slotCount) {
-  return wholePages(sizeof(ConnectionControl)) + wholePages(slotBytes * slotCount);
-}
 
 }  // namespace rondo::shm

@@ -37,10 +37,13 @@ FileDescriptor watchProcess(pid_t process) {
 
 }  // namespace
 
-Result<Arena> ShmGroup::makeArena(int ranks, std::size_t slotBytes, std::uint32_t slotCount) {
+Result<Arena> ShmGroup::makeArena(int ranks,
+                                  std::size_t slotBytes,
+                                  std::uint32_t slotCount,
+                                  std::size_t limit) {
   const ArenaLayout layout{static_cast<std::size_t>(ranks)};
   const std::size_t space =
-      std::max(kConnectionSpacePerRank, 4 * connectionBytes(slotBytes, slotCount));
+      std::max({kConnectionSpacePerRank, limit, 4 * connectionBytes({slotBytes, slotCount})});
   Result<Arena> arena = Arena::create(layout.connections() + layout.ranks * space);
   if (!arena.ok()) return arena;
   RONDO_RETURN_IF_ERROR(arena->reserve(0, layout.connections()));
@@ -57,7 +60,8 @@ Result<Arena> ShmGroup::makeArena(int ranks, std::size_t slotBytes, std::uint32_
 
 Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena,
                                                  std::span<const Member> members,
-                                                 std::size_t own) {
+                                                 std::size_t own,
+                                                 SlotAccount account) {
   const auto* header = reinterpret_cast<const ArenaHeader*>(arena.data());
   const bool readable = arena.bytes() >= ArenaLayout{members.size()}.connections();
   if (!readable || header->magic != kArenaMagic || header->version != kArenaVersion ||
@@ -73,18 +77,21 @@ Result<std::unique_ptr<ShmGroup>> ShmGroup::join(Arena arena,
     places.emplace(member.rank, watched.size());
     watched.push_back({member.process, watchProcess(member.process)});
   }
-  return std::unique_ptr<ShmGroup>(
-      new ShmGroup(std::move(arena), std::move(watched), std::move(places), members[own].rank));
+  return std::unique_ptr<ShmGroup>(new ShmGroup(std::move(arena), std::move(watched),
+                                                std::move(places), members[own].rank,
+                                                std::move(account)));
 }
 
 ShmGroup::ShmGroup(Arena arena,
                    std::vector<Process> processes,
                    std::map<int, std::size_t> places,
-                   int ownRank)
+                   int ownRank,
+                   SlotAccount account)
     : arena_(std::move(arena)),
       processes_(std::move(processes)),
       places_(std::move(places)),
       ownRank_(ownRank),
+      account_(std::move(account)),
       place_(bell(placeOf(ownRank))) {}
 
 CallRecord& ShmGroup::record(int rank) {
@@ -109,7 +116,9 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
   std::uint64_t& word = *at<std::uint64_t>(
       layout().directoryWord(static_cast<int>(sender), static_cast<int>(receiver), channel));
   if (host::claimWord(word, kNotMade, kBeingMade)) {
-    RONDO_RETURN_IF_ERROR(makeConnection(word));
+    const Result<std::uint64_t> made = makeConnection();
+    host::postCounter(word, made.ok() ? *made : kNoMemory);
+    RONDO_RETURN_IF_ERROR(made.status());
   } else {
     RONDO_RETURN_IF_ERROR(awaitConnection(word, from == ownRank_ ? to : from));
   }
@@ -123,23 +132,27 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
                           &bell(receiver)};
 }
 
-Status ShmGroup::makeConnection(std::uint64_t& word) {
-  // The first half of the arena is the budget; what comes after it makes do with the fewest slots.
-  const bool withinBudget = usedBytes() < arena_.bytes() / 2;
-  std::uint64_t slots = withinBudget ? header().slotCount : kFewestSlots;
-  const std::uint64_t offset =
-      host::takeFrom(header().nextFree, connectionBytes(header().slotBytes, slots));
-  Status reserved = reserveConnection(offset, slots);
-  if (!reserved.ok() && slots > kFewestSlots) {
-    slots = kFewestSlots;
-    reserved = reserveConnection(offset, slots);
+Result<std::uint64_t> ShmGroup::makeConnection() {
+  const SlotShape full{static_cast<std::size_t>(header().slotBytes),
+                       static_cast<std::uint32_t>(header().slotCount)};
+  // The second half of the arena's address space is for connections that make do with the fewest.
+  const bool inFirstHalf = usedBytes() < arena_.bytes() / 2;
+  Result<SlotShape> slots = account_.take(inFirstHalf ? full : withFewestSlots(full));
+  if (!slots.ok()) return std::move(slots).status().withContext("shared memory");
+  const std::uint64_t offset = host::takeFrom(header().nextFree, connectionBytes(*slots));
+  Status reserved = reserveConnection(offset, *slots);
+  if (!reserved.ok() && slots->count > kFewestSlots) {
+    account_.giveBack(*slots);
+    slots = account_.take(withFewestSlots(*slots));
+    if (slots.ok()) reserved = reserveConnection(offset, *slots);
   }
-  host::postCounter(word, reserved.ok() ? offset + slots : kNoMemory);
+  if (reserved.ok()) return offset + slots->count;
+  if (slots.ok()) account_.giveBack(*slots);
   return reserved;
 }
 
-Status ShmGroup::reserveConnection(std::uint64_t offset, std::uint64_t slots) {
-  const std::size_t bytes = connectionBytes(header().slotBytes, slots);
+Status ShmGroup::reserveConnection(std::uint64_t offset, SlotShape slots) {
+  const std::size_t bytes = connectionBytes(slots);
   if (offset + bytes <= arena_.bytes()) return arena_.reserve(offset, bytes);
   return Status::outOfMemory(
       "shared memory: {} more bytes wanted for a connection, but the arena of {} bytes is full; "
@@ -166,8 +179,10 @@ Status ShmGroup::awaitConnection(std::uint64_t& word, int peer) const {
   }
   if (host::observeCounter(word) != kNoMemory) return {};
   return Status::outOfMemory(
-      "shared memory: the peer could not reserve the {} bytes of a connection of {} slots",
-      connectionBytes(header().slotBytes, kFewestSlots), kFewestSlots);
+      "shared memory: rank {} has no room for the {} bytes of a connection of {} slots: neither "
+      "its host's memory nor its own RONDO_SLOT_MEMORY_BYTES may be used up",
+      peer, connectionBytes({static_cast<std::size_t>(header().slotBytes), kFewestSlots}),
+      kFewestSlots);
 }
 
 void ShmGroup::fail(const Status& failure) {

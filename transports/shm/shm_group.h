@@ -15,6 +15,7 @@
 #include "transports/host_board.h"
 #include "transports/shm/arena.h"
 #include "transports/shm/shared_layout.h"
+#include "transports/slot_account.h"
 
 namespace rondo::shm {
 
@@ -24,7 +25,13 @@ class ShmGroup final : public HostBoard {
   /// @param slotBytes   bytes of each slot, a multiple of 64
   /// @param slotCount   slots per connection, 1..kMaxSlots
   /// @errors OutOfMemory, SystemError
-  static Result<Arena> makeArena(int ranks, std::size_t slotBytes, std::uint32_t slotCount);
+  /// @param limit       bytes that one rank's process may have for slots, so that the arena has
+  /// room
+  ///   for them; 0: no limit
+  static Result<Arena> makeArena(int ranks,
+                                 std::size_t slotBytes,
+                                 std::uint32_t slotCount,
+                                 std::size_t limit = 0);
 
   /// A rank that shares the arena.
   struct Member {
@@ -35,10 +42,12 @@ class ShmGroup final : public HostBoard {
   /// Joins the ranks that share `arena`.
   /// @param members the same on all of them, in the same order
   /// @param own     which of them this is, as a place in `members`
+  /// @param account pays for the connections that this rank makes
   /// @errors SystemError (the arena is not one of so many ranks made by this version)
   static Result<std::unique_ptr<ShmGroup>> join(Arena arena,
                                                 std::span<const Member> members,
-                                                std::size_t own);
+                                                std::size_t own,
+                                                SlotAccount account = SlotAccount());
 
   /// The connection from rank `from` to rank `to` on `channel`, both of them members. Both ends get
   /// the same memory, which lives as long as this object.
@@ -73,7 +82,8 @@ class ShmGroup final : public HostBoard {
   ShmGroup(Arena arena,
            std::vector<Process> processes,
            std::map<int, std::size_t> places,
-           int ownRank);
+           int ownRank,
+           SlotAccount account);
 
   /// The place of a rank among the members.
   std::size_t placeOf(int rank) const { return places_.at(rank); }
@@ -86,9 +96,10 @@ class ShmGroup final : public HostBoard {
     return *at<Doorbell>(layout().bells() + place * sizeof(Doorbell));
   }
 
-  /// Reserves memory for a connection of `slots` slots at `offset`.
-  Status reserveConnection(std::uint64_t offset, std::uint64_t slots);
-  Status makeConnection(std::uint64_t& word);
+  /// @return what the connection's directory word is to be.
+  Result<std::uint64_t> makeConnection();
+  /// Reserves memory for a connection at `offset`.
+  Status reserveConnection(std::uint64_t offset, SlotShape slots);
   /// Waits for rank `peer` to make it.
   Status awaitConnection(std::uint64_t& word, int peer) const;
 
@@ -103,6 +114,7 @@ class ShmGroup final : public HostBoard {
   std::vector<Process> processes_;     // by place
   std::map<int, std::size_t> places_;  // by rank
   int ownRank_;
+  SlotAccount account_;
   DoorbellPlace place_;
 };
 

@@ -17,8 +17,9 @@ constexpr std::chrono::milliseconds kSharingTimeout{15000};
 
 }  // namespace
 
-ShmTransport::ShmTransport(int rank, std::string host, SlotShape slots, const SecretKey& key)
-    : rank_(rank), host_(std::move(host)), slots_(slots), key_(key) {}
+ShmTransport::ShmTransport(
+    int rank, std::string host, SlotShape slots, const SecretKey& key, SlotAccount account)
+    : rank_(rank), host_(std::move(host)), slots_(slots), key_(key), account_(std::move(account)) {}
 
 Result<std::string> ShmTransport::offer() {
   Result<ArenaListener> listener = ArenaListener::create();
@@ -64,7 +65,8 @@ Status ShmTransport::open(const std::vector<std::string>& offers, Deadline deadl
   Result<Arena> arena =
       shareArena(own, members.size(), maker, earlier(deadline, Deadline::within(kSharingTimeout)));
   RONDO_RETURN_IF_ERROR(arena.status());
-  Result<std::unique_ptr<ShmGroup>> group = ShmGroup::join(*std::move(arena), members, own);
+  Result<std::unique_ptr<ShmGroup>> group =
+      ShmGroup::join(*std::move(arena), members, own, std::move(account_));
   RONDO_RETURN_IF_ERROR(group.status());
   group_ = *std::move(group);
   return {};
@@ -78,7 +80,7 @@ Result<Arena> ShmTransport::shareArena(std::size_t own,
   const ArenaListener listener = *std::exchange(listener_, std::nullopt);
   const auto count = static_cast<int>(members);
   if (own != 0) return takeArena(maker, static_cast<int>(own), count, key_, deadline);
-  Result<Arena> arena = ShmGroup::makeArena(count, slots_.bytes, slots_.count);
+  Result<Arena> arena = ShmGroup::makeArena(count, slots_.bytes, slots_.count, account_.limit());
   RONDO_RETURN_IF_ERROR(arena.status());
   RONDO_RETURN_IF_ERROR(listener.handOut(*arena, count - 1, count, key_, deadline));
   return arena;

@@ -17,7 +17,11 @@ class ShmTransport final : public Transport {
  public:
   /// @param host equal exactly for ranks that can share memory; without line breaks
   /// @param key  known to the communicator's ranks only
-  ShmTransport(int rank, std::string host, SlotShape slots, const SecretKey& key);
+  ShmTransport(int rank,
+               std::string host,
+               SlotShape slots,
+               const SecretKey& key,
+               SlotAccount account = SlotAccount());
 
   std::string_view name() const override { return "shm"; }
 
@@ -62,6 +66,7 @@ class ShmTransport final : public Transport {
   const std::string host_;
   const SlotShape slots_;
   const SecretKey key_;
+  SlotAccount account_;                    // until open(), which gives it to group_
   std::optional<ArenaListener> listener_;  // from offer() to open()
   std::shared_ptr<ShmGroup> group_;
 };

@@ -12,8 +12,9 @@ namespace rondo::tcp {
 RecvLink::RecvLink(int peer, std::unique_ptr<PrivateConnection> connection)
     : peer_(peer), name_(fmt::format("rank {}", peer)), connection_(std::move(connection)) {}
 
-void RecvLink::adopt(FileDescriptor socket) {
+void RecvLink::adopt(FileDescriptor socket, std::uint32_t peerSlots) {
   socket_ = std::move(socket);
+  peerSlots_ = peerSlots;
   // Not more: a peer reads only while it is in a call, and may be late by any time.
   probeSilentHost(socket_.get());
   connected_ = true;
@@ -29,7 +30,7 @@ Result<bool> RecvLink::progress() {
 
 Result<bool> RecvLink::takeSlots() {
   bool moved = false;
-  while (socket_.valid()) {
+  while (socket_.valid() && hasRoom()) {
     const Result<std::size_t> received = recvSome(socket_.get(), place(), name_);
     if (!received.ok()) end(std::string(received.status().message()));
     if (!received.ok() || *received == 0) return moved;
@@ -56,8 +57,8 @@ Status RecvLink::onHeader() {
     end({});
     return {};
   }
-  if (fault == nullptr && arrived() - released() == connection_->slotCount()) {
-    fault = "it sends more slots than it was granted";
+  if (fault == nullptr && arrived() - credited_ == peerSlots_) {
+    fault = "it sends more slots than it has";
   }
   if (fault == nullptr) return {};
   end(fault);  // what follows has no place here

@@ -29,8 +29,13 @@ class RecvLink {
 
   ConnectionMemory memory() { return connection_->memory(); }
 
-  /// The peer has connected: it sends on `socket`.
-  void adopt(FileDescriptor socket);
+  /// The peer has connected: it sends on `socket`, from `peerSlots` slots of its own. It may have
+  /// more than this end; what has no room here waits in the socket.
+  void adopt(FileDescriptor socket, std::uint32_t peerSlots);
+
+  /// Whether there is a slot for what comes next: if not, only the executor's next release can
+  /// bring more.
+  bool hasRoom() const { return arrived() - released() < connection_->slotCount(); }
 
   /// Receives and sends what is possible at once.
   /// @return whether something moved.
@@ -65,6 +70,7 @@ class RecvLink {
   int peer_;
   std::string name_;  ///< of the peer, for errors
   FileDescriptor socket_;
+  std::uint32_t peerSlots_ = 0;
   std::unique_ptr<PrivateConnection> connection_;
   SlotHeader header_{};            ///< of the slot that is coming
   std::size_t receivedBytes_ = 0;  ///< of that slot, header included

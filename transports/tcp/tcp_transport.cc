@@ -27,12 +27,14 @@ TcpTransport::TcpTransport(int rank,
                            SlotShape slots,
                            ControlPlane* control,
                            Status whyNot,
-                           std::chrono::milliseconds connectTimeout)
+                           std::chrono::milliseconds connectTimeout,
+                           SlotAccount account)
     : rank_(rank),
       slots_(slots),
       control_(control),
       whyNot_(std::move(whyNot)),
-      connectTimeout_(connectTimeout) {}
+      connectTimeout_(connectTimeout),
+      account_(std::move(account)) {}
 
 Result<std::string> TcpTransport::offer() {
   if (control_ == nullptr) return whyNot_;
@@ -60,38 +62,53 @@ Result<ConnectionMemory> TcpTransport::connect(int from, int to, int channel) {
   return from == rank_ ? connectSend(to, channel) : connectRecv(from, channel);
 }
 
+/// Short of memory, one end may have fewer slots than the other: the sender then runs less far
+/// ahead, or what it sends waits in the socket.
+Result<std::unique_ptr<PrivateConnection>> TcpTransport::makeEnd(int from, int to, int channel) {
+  Result<SlotShape> slots = account_.take(slots_);
+  if (!slots.ok()) {
+    return std::move(slots).status().withContext(
+        fmt::format("connection from rank {} to rank {} channel {}", from, to, channel));
+  }
+  auto connection = PrivateConnection::make(slots->bytes, slots->count);
+  if (connection != nullptr) return connection;
+  account_.giveBack(*slots);
+  return noMemory(from, to, channel, *slots);
+}
+
 Result<ConnectionMemory> TcpTransport::connectSend(int to, int channel) {
-  auto connection = PrivateConnection::make(slots_.bytes, slots_.count);
-  if (connection == nullptr) return noMemory(rank_, to, channel, slots_);
+  Result<std::unique_ptr<PrivateConnection>> connection = makeEnd(rank_, to, channel);
+  RONDO_RETURN_IF_ERROR(connection.status());
   const Deadline deadline = Deadline::within(connectTimeout_);
-  Result<FileDescriptor> socket = openData(to, channel, deadline);
+  Result<FileDescriptor> socket =
+      openData(to, {channel, slots_.bytes, (*connection)->slotCount()}, deadline);
   const std::scoped_lock lock(mutex_);
   if (socket.ok()) {
     const auto made =
-        sends_.try_emplace(Key{to, channel}, to, *std::move(socket), std::move(connection));
+        sends_.try_emplace(Key{to, channel}, to, *std::move(socket), *std::move(connection));
     return made.first->second.memory();
   }
   if (socket.status().code() != StatusCode::kPeerLost) return std::move(socket).status();
   // A peer that is gone is no error of connecting: what it did last may explain it better.
   const auto made = sends_.try_emplace(Key{to, channel}, to, std::string(socket.status().message()),
-                                       std::move(connection));
+                                       *std::move(connection));
   return made.first->second.memory();
 }
 
-Result<FileDescriptor> TcpTransport::openData(int to, int channel, Deadline deadline) {
+Result<FileDescriptor> TcpTransport::openData(int to, OpenData opening, Deadline deadline) {
   Result<FileDescriptor> socket = control_->dial(to, PeerRole::kData, deadline);
   RONDO_RETURN_IF_ERROR(socket.status());
-  std::vector<std::byte> opening;
-  appendOpenData(opening, {channel, slots_.bytes, slots_.count});
-  RONDO_RETURN_IF_ERROR(sendAll(socket->get(), opening, deadline, fmt::format("rank {}", to)));
+  std::vector<std::byte> bytes;
+  appendOpenData(bytes, opening);
+  RONDO_RETURN_IF_ERROR(sendAll(socket->get(), bytes, deadline, fmt::format("rank {}", to)));
   return socket;
 }
 
 Result<ConnectionMemory> TcpTransport::connectRecv(int from, int channel) {
-  auto connection = PrivateConnection::make(slots_.bytes, slots_.count);
-  if (connection == nullptr) return noMemory(from, rank_, channel, slots_);
+  Result<std::unique_ptr<PrivateConnection>> connection = makeEnd(from, rank_, channel);
+  RONDO_RETURN_IF_ERROR(connection.status());
   const std::scoped_lock lock(mutex_);
-  const auto made = recvs_.try_emplace(Key{from, channel}, from, std::move(connection));
+  const auto made = recvs_.try_emplace(Key{from, channel}, from, *std::move(connection));
   return made.first->second.memory();
 }
 
@@ -115,12 +132,11 @@ Status TcpTransport::adoptArrival(Key key, RecvLink& link) {
   auto arrival = control_->takeDataSocket(key.first, key.second);
   if (!arrival) return {};
   const OpenData& open = arrival->second;
-  if (open.slotBytes != slots_.bytes || open.slotCount != slots_.count) {
-    return Status::mismatch("rank {} sends {} slots of {} bytes, rank {} expects {} of {}",
-                            key.first, open.slotCount, open.slotBytes, rank_, slots_.count,
-                            slots_.bytes);
+  if (open.slotBytes != slots_.bytes) {
+    return Status::mismatch("rank {} sends slots of {} bytes, rank {} expects {}", key.first,
+                            open.slotBytes, rank_, slots_.bytes);
   }
-  link.adopt(std::move(arrival->first));
+  link.adopt(std::move(arrival->first), open.slotCount);
   return {};
 }
 
@@ -151,7 +167,7 @@ Traffic TcpTransport::traffic(int peer) const {
 bool TcpTransport::drained(int peer) const {
   return std::ranges::all_of(recvs_, [peer](const auto& entry) {
     const RecvLink& link = entry.second;
-    return link.peer() != peer || link.ended() || !link.connected();
+    return link.peer() != peer || link.ended() || !link.connected() || !link.hasRoom();
   });
 }
 
@@ -167,15 +183,14 @@ std::string TcpTransport::whyLost(int peer) const {
 
 void TcpTransport::watch(std::vector<int>& descriptors) const {
   for (const auto& [key, link] : recvs_)
-    if (link.socket() >= 0) descriptors.push_back(link.socket());
+    if (link.socket() >= 0 && link.hasRoom()) descriptors.push_back(link.socket());
   // A peer from which nothing is expected may leave; the end of its socket must wake nobody then.
   for (const auto& [key, link] : sends_)
     if (!link.taken()) descriptors.push_back(link.socket());
 }
 
 std::size_t TcpTransport::memoryBytes() const {
-  return (sends_.size() + recvs_.size()) *
-         (sizeof(ConnectionControl) + slots_.bytes * slots_.count);
+  return account_.held();
 }
 
 void TcpTransport::close() {

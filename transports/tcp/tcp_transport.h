@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/control/control_plane.h"
+#include "transports/slot_account.h"
 #include "transports/tcp/recv_link.h"
 #include "transports/tcp/send_link.h"
 #include "transports/transport.h"
@@ -19,11 +20,13 @@ class TcpTransport final : public Transport {
   /// @param control    makes and takes the connections; must outlive this object.
   /// @param whyNot     if `control` is null: why this rank has none.
   /// @param connectTimeout for the making of one connection.
+  /// @param account    pays for the slots of this rank's ends.
   TcpTransport(int rank,
                SlotShape slots,
                ControlPlane* control,
                Status whyNot,
-               std::chrono::milliseconds connectTimeout);
+               std::chrono::milliseconds connectTimeout,
+               SlotAccount account = SlotAccount());
 
   std::string_view name() const override { return "tcp"; }
 
@@ -55,7 +58,8 @@ class TcpTransport final : public Transport {
 
   Result<ConnectionMemory> connectSend(int to, int channel);
   Result<ConnectionMemory> connectRecv(int from, int channel);
-  Result<FileDescriptor> openData(int to, int channel, Deadline deadline);
+  Result<std::unique_ptr<PrivateConnection>> makeEnd(int from, int to, int channel);
+  Result<FileDescriptor> openData(int to, OpenData opening, Deadline deadline);
   Status adoptArrival(Key key, RecvLink& link);
 
   const int rank_;
@@ -63,6 +67,7 @@ class TcpTransport final : public Transport {
   ControlPlane* const control_;
   const Status whyNot_;
   const std::chrono::milliseconds connectTimeout_;
+  SlotAccount account_;
   mutable std::mutex mutex_;  // held to change the maps, and by traffic(), to read them
   std::map<Key, SendLink> sends_;
   std::map<Key, RecvLink> recvs_;

@@ -3,8 +3,8 @@
 //     sender -> receiver   SlotHeader, payload, SlotHeader, payload, ..., SlotHeader with kGoodbye
 //     receiver -> sender   a Credit, now and then
 //
-// All numbers are little-endian. A sender never has more slots under way than the receiver has
-// promised, so a receiver always has room for what comes.
+// All numbers are little-endian. A sender never has more slots under way than it has itself;
+// those for which the receiver, which may have fewer, has no room wait in the socket.
 #pragma once
 
 #include <cstddef>

@@ -89,18 +89,6 @@ std::string machineText(const Topology& topology) {
   return text + devicesText(topology);
 }
 
-std::vector<LocalRank> localRanks(const Topology& topology, int ranks) {
-  std::vector<int> gpus;
-  for (std::size_t index = 0; index < topology.devices.size(); ++index) {
-    if (topology.devices[index].kind == DeviceKind::kGpu) gpus.push_back(static_cast<int>(index));
-  }
-  std::vector<LocalRank> result;
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
-    result.push_back({&topology, gpus.empty() ? -1 : gpus[rank % gpus.size()]});
-  }
-  return result;
-}
-
 std::string deviceName(const Topology& topology, std::optional<std::size_t> device) {
   return device ? topology.devices[*device].name : "-";
 }

@@ -62,7 +62,9 @@ struct AlgorithmWish {
 struct PerfOptions {
   std::vector<Collective> operations;
   int ranks = 2;
-  bool processes = false;          ///< what the ranks are; otherwise threads
+  bool processes = false;  ///< what the ranks are; otherwise threads
+  /// How they reach each other, such as "shm+tcp"; of processes it is known once they have met.
+  std::string transport = "inproc";
   std::vector<std::size_t> sizes;  ///< bytes, as the table's first column
   int iterations = 20;
   int warmups = 5;

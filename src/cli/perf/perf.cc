@@ -33,7 +33,7 @@ RunFacts runFacts(const PerfOptions& options, bool isProcess) {
           cli::processorModel(),
           options.ranks,
           isProcess ? "processes" : "threads of one process",
-          transportName(isProcess)};
+          options.transport};
 }
 
 using Reports = std::vector<std::unique_ptr<Report>>;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/cli/perf/collective_caller.h"
+#include "src/config.h"
 
 namespace rondo::perf {
 
@@ -58,11 +59,34 @@ Result<ProcessRank> ProcessRank::join() {
   ProcessRank self(control);
   RONDO_RETURN_IF_ERROR(statusOf(rondoCommRank(control, &self.rank_), control));
   RONDO_RETURN_IF_ERROR(statusOf(rondoCommCount(control, &self.ranks_), control));
+  RONDO_RETURN_IF_ERROR(self.learnTransports());
   return self;
 }
 
+Status ProcessRank::learnTransports() {
+  std::array<std::uint8_t, kTransports.size()> used{};  // by any rank
+  for (int peer = 0; peer < ranks_; ++peer) {
+    const char* name = nullptr;
+    RONDO_RETURN_IF_ERROR(statusOf(rondoCommGetTransport(control_, peer, &name), control_));
+    const auto known = std::ranges::find(kTransports, name);
+    if (known != kTransports.end()) used[std::size_t(known - kTransports.begin())] = 1;
+  }
+  RONDO_RETURN_IF_ERROR(statusOf(rondoAllReduce(used.data(), used.data(), used.size(), rondoUint8,
+                                                rondoMax, control_, nullptr),
+                                 control_));
+  for (std::size_t at = 0; at < used.size(); ++at) {
+    if (used[at] == 0) continue;
+    transports_ += fmt::format("{}{}", transports_.empty() ? "" : "+", kTransports[at]);
+  }
+  if (transports_.empty()) transports_ = "self";
+  return {};
+}
+
 ProcessRank::ProcessRank(ProcessRank&& other) noexcept
-    : control_(std::exchange(other.control_, nullptr)), rank_(other.rank_), ranks_(other.ranks_) {}
+    : control_(std::exchange(other.control_, nullptr)),
+      rank_(other.rank_),
+      ranks_(other.ranks_),
+      transports_(std::move(other.transports_)) {}
 
 ProcessRank::~ProcessRank() {
   if (control_ == nullptr) return;

@@ -2,6 +2,7 @@
 // each other besides what is measured.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "rondo/rondo.h"
@@ -25,6 +26,10 @@ class ProcessRank {
 
   int ranks() const { return ranks_; }
 
+  /// By which transports the ranks reach each other: all names, best first, such as "shm+tcp";
+  /// "self" if there is one rank.
+  const std::string& transports() const { return transports_; }
+
   /// A communicator of its own for a measurement. Collective.
   /// @errors those of rondoGetUniqueId and rondoCommInitRank
   Result<rondoComm_t> makeCommunicator(const rondoConfig_t& config) const;
@@ -36,9 +41,12 @@ class ProcessRank {
  private:
   explicit ProcessRank(rondoComm_t control) : control_(control) {}
 
+  Status learnTransports();
+
   rondoComm_t control_;  ///< never measured, so that what it carries can be believed
   int rank_ = 0;
   int ranks_ = 1;
+  std::string transports_;
 };
 
 }  // namespace rondo::perf

@@ -1,7 +1,6 @@
 #include "src/cli/perf/record.h"
 
 #include "src/cli/perf/bandwidth.h"
-#include "src/cli/perf/report.h"
 
 namespace rondo::perf {
 
@@ -19,7 +18,7 @@ std::vector<std::pair<std::string, nlohmann::json>> recordOf(const Row& row,
       {"operation", collectiveName(what.collective)},
       {"algorithm", algorithmText(what)},
       {"ranks", options.ranks},
-      {"transport", transportName(options.processes)},
+      {"transport", options.transport},
       {"size_bytes", what.bytes},
       {"count", what.count},
       {"type", dataTypeName(what.type)},

@@ -20,14 +20,8 @@ struct RunFacts {
   std::string machine;
   int ranks = 0;
   std::string_view rankKind;  ///< "processes", ...
-  std::string_view transport;
+  std::string transport;      ///< PerfOptions::transport
 };
-
-/// What the reports call the transport. Between processes the library chooses one for each pair of
-/// ranks and has no call that tells which; its log at level info does.
-constexpr std::string_view transportName(bool betweenProcesses) {
-  return betweenProcesses ? "auto" : "inproc";
-}
 
 /// How a run ended.
 struct RunTotals {

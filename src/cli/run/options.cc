@@ -1,10 +1,29 @@
 #include "src/cli/run/options.h"
 
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
 namespace rondo::run {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Binding>, 4> kBindings = {{
+    {"none", Binding::kNone},
+    {"share", Binding::kShare},
+    {"numa", Binding::kNuma},
+    {"core", Binding::kCore},
+}};
+
+Result<Binding> findBinding(std::string_view name) {
+  for (const auto& [known, binding] : kBindings)
+    if (name == known) return binding;
+  return Status::invalidArgument("--bind: {} is none of none, share, numa and core", name);
+}
+
+}  // namespace
 
 void addRunFlags(CLI::App& app, RunFlags& flags) {
   app.add_option("-n,--ranks", flags.ranks, "Ranks, a process each [2]");
@@ -13,6 +32,11 @@ void addRunFlags(CLI::App& app, RunFlags& flags) {
                  "Also write each rank's output to DIR/rank-K.log; makes the folder");
   app.add_option("--grace", flags.graceSeconds,
                  "Seconds from SIGTERM to SIGKILL when ranks are to end [5]");
+  app.add_option("--bind", flags.bind,
+                 "What each rank may run on: none (as this command), share (its part of the "
+                 "processors,\nas rondo explain --topology shows it), numa (the nodes of its "
+                 "share), core (the first\ncore of its share) [none]");
+  app.add_flag("-v,--verbose", flags.verbose, "With --bind, say which rank runs where");
   app.footer(
       "Starts PROGRAM once per rank on this host. A program that calls "
       "rondoCommInitFromEnvironment "
@@ -50,7 +74,11 @@ Result<RunOptions> understand(const RunFlags& flags, std::vector<std::string> wo
     return Status::invalidArgument(
         "rondo run does not take {}; the program's own arguments come after it", words.front());
   }
+  const Result<Binding> binding = findBinding(flags.bind);
+  RONDO_RETURN_IF_ERROR(binding.status());
   RunOptions options;
+  options.binding = *binding;
+  options.verbose = flags.verbose;
   options.ranks = flags.ranks;
   options.words = std::move(words);
   options.prefix = !flags.noPrefix;

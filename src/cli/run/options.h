@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/status.h"
+#include "src/topology/pinning.h"
 
 namespace CLI {
 class App;
@@ -19,6 +20,8 @@ struct RunFlags {
   bool noPrefix = false;
   std::string outputFolder;
   double graceSeconds = 5;
+  std::string bind = "none";
+  bool verbose = false;
 };
 
 /// Declares the flags on `app`, to be stored in `flags`. What follows them is the program.
@@ -31,6 +34,8 @@ struct RunOptions {
   std::string outputFolder;        ///< a file per rank goes there; empty: none
   /// From asking the ranks to end to making them.
   std::chrono::milliseconds grace{5000};
+  Binding binding = Binding::kNone;
+  bool verbose = false;  ///< says on stderr where ranks are bound to
 };
 
 /// @param words what followed the flags

@@ -44,6 +44,15 @@ void closeInput() {
   (void)::dup2(nothing.get(), STDIN_FILENO);
 }
 
+/// Where it fails the rank's own error output says so, and the rank ends.
+void bindTo(const ProcessorMask& processors) {
+  if (processors.empty()) return;
+  const Status bound = bindThisThread(processors);
+  if (bound.ok()) return;
+  fmt::print(stderr, "rondo run: {}\n", bound.message());
+  ::_exit(EXIT_FAILURE);
+}
+
 /// Becomes the program; returns only if that fails.
 void become(const RankProgram& program, pid_t parent, int output, int errors) {
   (void)::setpgid(0, 0);
@@ -55,6 +64,7 @@ void become(const RankProgram& program, pid_t parent, int output, int errors) {
   if (!program.hasInput) closeInput();
   (void)::dup2(output, STDOUT_FILENO);
   (void)::dup2(errors, STDERR_FILENO);
+  bindTo(program.processors);
   setVariables(program.variables);
   std::vector<char*> words;
   for (const std::string& word : program.words)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "src/net/file_descriptor.h"
+#include "src/processors.h"
 #include "src/status.h"
 
 namespace rondo::run {
@@ -24,7 +25,8 @@ struct RankProgram {
   const std::vector<std::string>& words;  ///< the program, looked for in PATH, and its arguments
   /// Added to this process's environment; an empty value takes the variable out.
   std::map<std::string, std::string> variables;
-  bool hasInput = false;  ///< whether it reads this process's input; otherwise it has none
+  ProcessorMask processors;  ///< those it may use; empty: all that this process may
+  bool hasInput = false;     ///< whether it reads this process's input; otherwise it has none
 };
 
 /// Starts a process that is killed if this one ends. Signals that this process has blocked are not

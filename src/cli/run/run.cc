@@ -22,6 +22,7 @@
 #include "src/cli/run/rank_process.h"
 #include "src/net/deadline.h"
 #include "src/net/errno_text.h"
+#include "src/topology/pinning.h"
 
 namespace rondo::run {
 
@@ -111,6 +112,7 @@ class RankGroupRun {
     Result<Meeting> meeting = makeMeeting();
     RONDO_RETURN_IF_ERROR(meeting.status());
     meeting_ = *std::move(meeting);
+    bindRanks();
     for (int rank = 0; rank < options_.ranks; ++rank)
       RONDO_RETURN_IF_ERROR(startOne(rank));
     return {};
@@ -139,6 +141,20 @@ class RankGroupRun {
   }
 
  private:
+  /// Decides what each rank may run on.
+  void bindRanks() {
+    processors_.resize(static_cast<std::size_t>(options_.ranks));
+    if (options_.binding == Binding::kNone) return;
+    const Topology topology = findTopology();
+    const std::vector<ProcessorMask> shares = pinRanks(localRanks(topology, options_.ranks));
+    for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+      processors_[rank] = boundTo(topology, shares[rank], options_.binding);
+      if (!options_.verbose) continue;
+      fmt::print(stderr, "rondo run: rank {} runs on processors {}\n", rank,
+                 processors_[rank].text());
+    }
+  }
+
   std::map<std::string, std::string> variablesOf(int rank) const {
     return {{"RONDO_RANK", std::to_string(rank)},
             {"RONDO_RANKS", std::to_string(options_.ranks)},
@@ -163,7 +179,8 @@ class RankGroupRun {
     RONDO_RETURN_IF_ERROR(copy.status());
     // From a terminal nobody can read in another group than the one in front.
     const bool hasInput = rank == 0 && ::isatty(STDIN_FILENO) == 0;
-    Result<RankProcess> started = startRank({options_.words, variablesOf(rank), hasInput});
+    Result<RankProcess> started = startRank(
+        {options_.words, variablesOf(rank), processors_[static_cast<std::size_t>(rank)], hasInput});
     RONDO_RETURN_IF_ERROR(started.status());
     const std::string prefix = options_.prefix ? fmt::format("[{}] ", rank) : std::string();
     std::FILE* const copyFile = copy->get();
@@ -239,6 +256,7 @@ class RankGroupRun {
   const RunOptions& options_;
   Signals signals_;
   Meeting meeting_;
+  std::vector<ProcessorMask> processors_;  // by rank; empty: not bound
   std::vector<Rank> ranks_;
   std::optional<std::size_t> firstFailed_;
   Deadline killAt_;  ///< never, unless the ranks are to end

@@ -1,4 +1,4 @@
-#include "src/fork_mark.h"
+#include "transports/fork_wiped_page.h"
 
 #include <sys/mman.h>
 
@@ -6,17 +6,16 @@
 
 namespace rondo {
 
-ForkMark::ForkMark() {
+ForkWipedPage::ForkWipedPage() {
   void* const page =
       ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return;
-  page_.reset(static_cast<std::uint8_t*>(page));
-  *page_ = 1;
+  word_.reset(static_cast<std::uint64_t*>(page));
   (void)::madvise(page, kPageBytes, MADV_WIPEONFORK);
 }
 
-void ForkMark::Unmap::operator()(std::uint8_t* page) const {
-  (void)::munmap(page, kPageBytes);
+void ForkWipedPage::Unmap::operator()(std::uint64_t* word) const {
+  (void)::munmap(word, kPageBytes);
 }
 
 }  // namespace rondo
