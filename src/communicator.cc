@@ -156,7 +156,9 @@ Result<std::string_view> Communicator::transportTo(int peer) const {
     return Status::invalidArgument("rank {}: peer {} is no rank of communicator {}: 0 to {}", rank_,
                                    peer, config_.name, ranks() - 1);
   }
-  return peer == rank_ ? "self" : group_->transportTo(peer);
+  if (peer == rank_) return std::string_view("self");
+  if (onDevice()) return std::string_view("cuda_ipc");
+  return group_->transportTo(peer);
 }
 
 Status Communicator::finalize() {
