@@ -40,6 +40,19 @@ bool meetAsProcesses() {
   return std::getenv("RONDOTEST_MEET") != nullptr;  // NOLINT(concurrency-mt-unsafe)
 }
 
+/// Whether buffers shall be taken for memory of an emulated GPU, which all ranks share
+/// (tests/cuda/driver_double/controls.h).
+bool onOneDevice() {
+  return std::getenv("RONDOTEST_ON_DEVICE") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+}
+
+rondoResult_t initThreads(std::vector<rondoComm_t>& handles, const rondoConfig_t& config) {
+  const auto ranks = static_cast<int>(handles.size());
+  if (!onOneDevice()) return rondoCommInitAll(handles.data(), ranks, &config);
+  const std::vector<int> devices(handles.size(), 0);
+  return rondoCommInitAllOnDevices(handles.data(), ranks, devices.data(), &config);
+}
+
 /// Of how many hosts the ranks that meet shall believe to be; 0: of the one they are on.
 int hostsToPlay() {
   const char* const hosts = std::getenv("RONDOTEST_HOSTS");  // NOLINT(concurrency-mt-unsafe)
@@ -114,7 +127,7 @@ Communicators::Communicators(const CommunicatorSettings& settings)
   std::string fault;
   if (meetAsProcesses()) {
     fault = initByRank(handles_, config);
-  } else if (rondoCommInitAll(handles_.data(), settings.ranks, &config) != rondoSuccess) {
+  } else if (initThreads(handles_, config) != rondoSuccess) {
     fault = rondoGetLastError(nullptr);
   }
   if (fault.empty()) return;

@@ -42,3 +42,14 @@ set_tests_properties(device_library_all PROPERTIES FIXTURES_SETUP rondo_device_l
 rondo_add_command_test(kernel_budget_all LABELS slow
   COMMAND kernel_budget_test ${rondo_image_folder}_all)
 set_tests_properties(kernel_budget_all PROPERTIES FIXTURES_REQUIRED rondo_device_library_all)
+
+# The suites of host communicators once more, with all ranks on one emulated GPU: the library loads
+# the driver double in place of NVIDIA's, and every buffer counts as memory of the GPU. Only where
+# there are kernels to load, though the double runs its own.
+set(rondo_on_device
+  RONDOTEST_ON_DEVICE=1 RONDOTEST_ALL_MEMORY=1 CUDA_LAUNCH_BLOCKING=1
+  LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_driver_double>)
+foreach(suite IN ITEMS matrix axis)
+  rondo_add_command_test(cuda_${suite}_test LABELS cuda_emulated TIMEOUT 600
+    COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_${suite}_test>)
+endforeach()

@@ -42,7 +42,7 @@ __global__ void probe_peekFlag(const std::uint32_t* flag, std::uint32_t* to) {
   *to = rondo::device::peekFlag(*flag);
 }
 
-__global__ void probe_tellHost(std::int32_t* word, std::int32_t value) {
+__global__ void probe_tellHost(std::uint64_t* word, std::uint64_t value) {
   rondo::device::tellHost(*word, value);
 }
 
@@ -56,6 +56,10 @@ __global__ void probe_peekPack(const Pack* from, Pack* to) {
 
 __global__ void probe_placeLine128(Pack* to, std::uint64_t first, std::uint64_t second) {
   rondo::device::placeLine128(to[threadIdx.x], {{first, second}});
+}
+
+__global__ void probe_peekLine128(const Pack* from, Pack* to) {
+  to[threadIdx.x] = rondo::device::peekLine128(from[threadIdx.x]);
 }
 
 }  // extern "C"

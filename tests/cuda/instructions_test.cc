@@ -40,13 +40,14 @@ const Promise kPromises[] = {
     {"observeCounter", {"ld.acquire.sys.u64"}, {"LD.E.64.STRONG.SYS", "CCTL.IVALL"}},
     {"creditLines", {"st.relaxed.sys.u64"}, {"ST.E.64.STRONG.SYS"}},
     {"peekFlag", {"ld.relaxed.sys.u32"}, {"LD.E.STRONG.SYS"}},
-    {"tellHost", {"st.relaxed.sys.s32"}, {"ST.E.STRONG.SYS"}},
+    {"tellHost", {"st.relaxed.sys.u64"}, {"ST.E.64.STRONG.SYS"}},
     {"placePack", {"st.relaxed.sys.v2.u64"}, {"ST.E.128.STRONG.SYS"}},
     {"peekPack", {"ld.relaxed.sys.v2.u64"}, {"LD.E.128.STRONG.SYS"}},
     {"placeLine128",
      {"bar.warp.sync", "st.relaxed.sys.v2.u64"},
      // ptxas drops the barrier where the warp cannot have diverged, as in the probe.
      {"ST.E.128.STRONG.SYS"}},
+    {"peekLine128", {"bar.warp.sync", "ld.relaxed.sys.v2.u64"}, {"LD.E.128.STRONG.SYS"}},
 };
 
 std::string readFile(const fs::path& path) {
@@ -183,11 +184,12 @@ const Weakening kWeakenings[] = {
     {".sys.",
      ".gpu.",
      {"postCounter", "observeCounter", "creditLines", "peekFlag", "tellHost", "placePack",
-      "peekPack", "placeLine128"}},
+      "peekPack", "placeLine128", "peekLine128"}},
     {".relaxed.sys.",
      ".",
-     {"creditLines", "peekFlag", "tellHost", "placePack", "peekPack", "placeLine128"}},
-    {"__syncwarp();", "", {"placeLine128"}},
+     {"creditLines", "peekFlag", "tellHost", "placePack", "peekPack", "placeLine128",
+      "peekLine128"}},
+    {"__syncwarp();", "", {"placeLine128", "peekLine128"}},
 };
 
 /// @return how often it was done
