@@ -80,12 +80,12 @@ std::uint64_t observeCounter(const std::uint64_t& counter) {
 }
 
 void creditLines(std::uint64_t& counter, std::uint64_t value) {
-  Scheduler::active().beforeStore(Operation::kCreditLines, &counter);
+  calls::beforeStore(Operation::kCreditLines, &counter);
   std::atomic_ref(counter).store(value, std::memory_order_relaxed);
 }
 
 void tellHost(std::int32_t& word, std::int32_t value) {
-  Scheduler::active().beforeStore(Operation::kTellHost, &word);
+  calls::beforeStore(Operation::kTellHost, &word);
   std::atomic_ref(word).store(value, std::memory_order_relaxed);
 }
 

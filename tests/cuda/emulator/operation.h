@@ -35,6 +35,8 @@ constexpr const char* name(Operation operation) {
       return "anyInWarp";
     case Operation::kPlaceLine128:
       return "placeLine128";
+    case Operation::kPeekLine128:
+      return "peekLine128";
     case Operation::kPostCounter:
       return "postCounter";
     case Operation::kObserveCounter:
