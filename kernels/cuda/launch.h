@@ -30,8 +30,8 @@ enum class Protocol : std::uint8_t {
 /// Most peers that one step receives from, and most that it sends to.
 inline constexpr int kMaxStepPeers = 128;
 
-/// Threads of a block on a GPU: enough to keep one processor's loads in flight, few enough that each
-/// has the registers it wants.
+/// Threads of a block on a GPU: enough to keep one processor's loads in flight, few enough that
+/// each has the registers it wants.
 inline constexpr int kBlockThreads = 512;
 
 /// Most ranks that one launch runs: those of one process on one device.

@@ -33,13 +33,13 @@ RONDO_HD constexpr bool rewritesSlot(std::uint64_t filling, std::uint32_t slotCo
   return filling % kPeriod < slotCount;
 }
 
-RONDO_DEVICE void placeLine(Pack& line, std::uint64_t data, std::uint32_t mark) {
+RONDO_DEVICE_INLINE void placeLine(Pack& line, std::uint64_t data, std::uint32_t mark) {
   const std::uint64_t high = std::uint64_t{mark} << 32;
   placePack(line, {{(data & 0xffffffffu) | high, (data >> 32) | high}});
 }
 
 /// Waits until the line carries `mark`. @return its data; undefined if the wait was given up.
-RONDO_DEVICE std::uint64_t awaitLine(const Pack& line, std::uint32_t mark, Wait& wait) {
+RONDO_DEVICE_INLINE std::uint64_t awaitLine(const Pack& line, std::uint32_t mark, Wait& wait) {
   for (;;) {
     const Pack seen = peekPack(line);
     if (seen.half[0] >> 32 == mark && seen.half[1] >> 32 == mark) {

@@ -48,7 +48,7 @@ struct Group {
 
 namespace detail {
 
-RONDO_DEVICE bool onPackBoundary(const std::byte* data) {
+RONDO_DEVICE_INLINE bool onPackBoundary(const std::byte* data) {
   return reinterpret_cast<std::uintptr_t>(data) % sizeof(Pack) == 0;
 }
 
