@@ -26,3 +26,5 @@ rondo_add_test(cuda_kernels_test LABELS cuda_emulated TIMEOUT 300
 rondo_add_test(cuda_kernels_matrix_test LABELS cuda_emulated TIMEOUT 300
   SOURCES kernels_matrix_test.cc
   LIBRARIES rondo_emulated_ranks rondo_emulated_kernels)
+
+include(${CMAKE_CURRENT_LIST_DIR}/kernel_mutants.cmake)
