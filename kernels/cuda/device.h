@@ -68,7 +68,10 @@ RONDO_DEVICE_PRIMITIVE std::uint64_t observeCounter(const std::uint64_t& counter
 
 /// Posts the counter of slots that were read by peekPack(): what those reads gave has decided
 /// branches of this thread, and of its block before the last syncBlock(), so they are over, and
-/// nothing else was read that the peer may now overwrite. PTX: st.relaxed.sys.
+/// nothing else was read that the peer may now overwrite: slots were credited by postCounter() on
+/// the same counter before, and a release followed by a store of the same thread to the same place
+/// is a release pattern (PTX ISA, memory consistency model), as is the end of a kernel.
+/// PTX: st.relaxed.sys.
 RONDO_DEVICE_PRIMITIVE void creditLines(std::uint64_t& counter, std::uint64_t value);
 
 /// Reads a word that the host may change at any time; orders nothing. PTX: ld.relaxed.sys.

@@ -56,12 +56,12 @@ class LaneRunner {
       take(step, i);
     for (int i = firstOf(step.send); i < step.send.count; i += threads())
       claim(step, i);
-    if (giveUp()) return;
+    if (giveUp(step)) return;
     if (step.elems > 0) {
       for (std::size_t row = 0; row < step.rows.count; ++row)
         runRow(step, row);
     }
-    if (lines() && giveUp()) return;
+    if (lines() && giveUp(step)) return;
     syncBlock();
     passSlots(step);
   }
@@ -82,10 +82,15 @@ class LaneRunner {
   /// Waits for a full slot of the step's i-th source.
   RONDO_DEVICE void take(const Step& step, int i) {
     const End& end = *lane_.recv[step.recv.first + i];
+    block_.recv[i] = Place();  // as long as nothing is known to be wrong with it
     if (!lines()) {
       wait_.waitFor(end.peer, true);
       if (!awaitCounter(*end.tail, end.position + 1, wait_)) return;
-      if (!checkEntry(step, end)) return;
+      if (!fits(step, end.entries[end.slotIndex()])) {
+        block_.recv[i].peer = end.peer;
+        mismatch_ = true;
+        return;
+      }
     }
     block_.recv[i] = slotOf(end, formOf(step.recvWire));
   }
@@ -122,14 +127,10 @@ class LaneRunner {
       placeLine(first[i], 0, 0);
   }
 
-  RONDO_DEVICE bool checkEntry(const Step& step, const End& end) {
-    const SlotEntry& entry = end.entries[end.slotIndex()];
+  /// Whether a full slot holds what `step` is to receive.
+  RONDO_DEVICE bool fits(const Step& step, const SlotEntry& entry) const {
     const std::size_t bytes = step.slotElems() * args_.arithmetic.wireBytes(step.recvWire);
-    if (entry.call == work_.call && entry.bytes == bytes) return true;
-    lane_.report->peer = end.peer;
-    lane_.report->otherCall = entry.call;
-    mismatch_ = true;
-    return false;
+    return entry.call == work_.call && entry.bytes == bytes;
   }
 
   /// Hands the filled slots over, and gives the others back. Lines are there when they are there.
@@ -213,15 +214,26 @@ class LaneRunner {
 
   // Giving up.
 
-  /// All threads of the block: whether any of them gave up. The one that found a mismatch says so;
-  /// else the flag was raised.
-  RONDO_DEVICE bool giveUp() {
+  /// All threads of the block: whether any of them gave up, which one of them then reports.
+  RONDO_DEVICE bool giveUp(const Step& step) {
     if (!syncBlockAny(mismatch_ || wait_.givenUp())) return false;
     failed_ = true;
-    const bool anyMismatch = syncBlockAny(mismatch_);
-    if (threadIndex() == 0)
-      lane_.report->state = anyMismatch ? Report::kMismatch : Report::kAborted;
+    const bool mismatch = syncBlockAny(mismatch_);
+    if (threadIndex() != 0) return true;
+    if (mismatch) nameMismatch(step);
+    lane_.report->state = mismatch ? Report::kMismatch : Report::kAborted;
     return true;
+  }
+
+  /// The first peer whose slot does not fit.
+  RONDO_DEVICE void nameMismatch(const Step& step) {
+    for (int i = 0; i < step.recv.count; ++i) {
+      if (block_.recv[i].data != nullptr || block_.recv[i].peer < 0) continue;
+      const End& end = *lane_.recv[step.recv.first + i];
+      lane_.report->peer = end.peer;
+      lane_.report->otherCall = end.entries[end.slotIndex()].call;
+      return;
+    }
   }
 
   const LaunchArgs& args_;

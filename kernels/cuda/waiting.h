@@ -13,7 +13,7 @@ namespace rondo::device {
 /// long as all the polls between.
 inline constexpr std::uint32_t kPollsPerLook = 64;
 
-/// Looks until a wait has taken long, and is told to the host (again).
+/// Looks until a wait has taken long, and is told to the host.
 inline constexpr std::uint32_t kPatientLooks = 64;
 
 /// All waits of one thread in one launch.
@@ -32,7 +32,7 @@ class Wait {
   RONDO_DEVICE bool goOn() {
     if (++polls_ % kPollsPerLook != 0) return !givenUp_;
     if (peekFlag(*work_.abortFlag) != 0) givenUp_ = true;
-    if (polls_ % (kPollsPerLook * kPatientLooks) == 0)
+    if (polls_ == kPollsPerLook * kPatientLooks)
       tellHost(report_.waits, Report::waitOf(work_.call, peer_));
     return !givenUp_;
   }
@@ -49,7 +49,9 @@ class Wait {
 };
 
 /// Waits until `counter` is at least `value`; false if the wait was given up.
-RONDO_DEVICE bool awaitCounter(const std::uint64_t& counter, std::uint64_t value, Wait& wait) {
+RONDO_DEVICE bool awaitCounter(const std::uint64_t& counter,
+                                      std::uint64_t value,
+                                      Wait& wait) {
   while (observeCounter(counter) < value) {
     if (!wait.goOn()) return false;
   }

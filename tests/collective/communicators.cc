@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/launch.h"
 #include "src/communicator.h"
 #include "src/communicator_handles.h"
 #include "src/config.h"
@@ -40,16 +41,18 @@ bool meetAsProcesses() {
   return std::getenv("RONDOTEST_MEET") != nullptr;  // NOLINT(concurrency-mt-unsafe)
 }
 
-/// Whether buffers shall be taken for memory of an emulated GPU, which all ranks share
-/// (tests/cuda/driver_double/controls.h).
-bool onOneDevice() {
+/// Whether buffers shall be taken for memory of emulated GPUs, each of which as many ranks share as
+/// can (tests/cuda/driver_double/controls.h).
+bool onDevices() {
   return std::getenv("RONDOTEST_ON_DEVICE") != nullptr;  // NOLINT(concurrency-mt-unsafe)
 }
 
 rondoResult_t initThreads(std::vector<rondoComm_t>& handles, const rondoConfig_t& config) {
   const auto ranks = static_cast<int>(handles.size());
-  if (!onOneDevice()) return rondoCommInitAll(handles.data(), ranks, &config);
-  const std::vector<int> devices(handles.size(), 0);
+  if (!onDevices()) return rondoCommInitAll(handles.data(), ranks, &config);
+  std::vector<int> devices;
+  for (int rank = 0; rank < ranks; ++rank)
+    devices.push_back(rank / device::kMaxLaunchRanks);
   return rondoCommInitAllOnDevices(handles.data(), ranks, devices.data(), &config);
 }
 

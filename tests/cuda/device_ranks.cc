@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 
 #include "collectives/any_schedule.h"
-#include "kernels/cuda/executor.h"
-#include "kernels/cuda/type_combiner.h"
-#include "tests/cuda/emulated_kernels.h"
+#include "kernels/cuda/lines.h"
+#include "tests/cuda/entry_kernels.h"
 #include "transports/connection.h"
 
 namespace rondo::testing {
@@ -25,26 +25,29 @@ StepArithmetic arithmeticOf(const Operation& operation) {
 /// The memory of a connection, and both its ends.
 struct DeviceRanks::Wire {
   explicit Wire(const DeviceShape& shape)
-      : slots(shape.slotBytes * shape.slotCount / sizeof(device::Pack)),
-        lines(device::End::linesPerSlot(shape.slotBytes) * shape.slotCount) {
-    tail.value = head.value = shape.firstPosition;
+      : slots(shape.slotBytes * shape.slotCount / sizeof(device::Pack), shape.memory),
+        lines(device::End::linesPerSlot(shape.slotBytes) * shape.slotCount, shape.memory) {
     device::End end;
     end.tail = &tail.value;
     end.head = &head.value;
     end.entries = entries.data();
     end.slots = reinterpret_cast<std::byte*>(slots.data());
     end.lines = lines.data();
-    end.position = shape.firstPosition;
     end.slotBytes = static_cast<std::uint32_t>(shape.slotBytes);
     end.slotCount = shape.slotCount;
     send = recv = end;
+    jumpTo(shape.firstPosition);
+  }
+
+  void jumpTo(std::uint64_t position) {
+    tail.value = head.value = send.position = recv.position = position;
   }
 
   CounterLine tail;
   CounterLine head;
   std::array<SlotEntry, kMaxSlots> entries;
-  std::vector<device::Pack> slots;
-  std::vector<device::Pack> lines;
+  std::pmr::vector<device::Pack> slots;
+  std::pmr::vector<device::Pack> lines;
   device::End send;
   device::End recv;
 };
@@ -52,7 +55,8 @@ struct DeviceRanks::Wire {
 DeviceRanks::Wire& DeviceRanks::wire(int from, int to, int channel) {
   std::shared_ptr<Wire>& place = wires_[{from, to, channel}];
   if (place == nullptr) {
-    place = std::make_shared<Wire>(shape_);
+    place =
+        std::allocate_shared<Wire>(std::pmr::polymorphic_allocator<Wire>(shape_.memory), shape_);
     place->send.peer = to;
     place->recv.peer = from;
   }
@@ -90,7 +94,7 @@ device::Lane DeviceRanks::lane(const Operation& operation, int rank, int channel
   return lane;
 }
 
-device::RankWork DeviceRanks::work(Operation& operation, int rank) {
+device::RankWork DeviceRanks::work(Operation& operation, int rank, std::uint64_t call) {
   auto lanes = std::make_unique<std::vector<device::Lane>>();
   for (int channel = 0; channel < operation.plan.channels; ++channel)
     lanes->push_back(lane(operation, rank, channel));
@@ -98,9 +102,9 @@ device::RankWork DeviceRanks::work(Operation& operation, int rank) {
   device::RankWork work;
   work.lanes = lanes->data();
   work.input = buffers.in();
-  work.output = buffers.output.data();
+  work.output = buffers.out();
   work.abortFlag = &abortFlag_;
-  work.call = calls_;
+  work.call = call;
   work.scale = operation.scales[static_cast<std::size_t>(rank)];
   lanes_.push_back(std::move(lanes));
   return work;
@@ -116,13 +120,13 @@ void DeviceRanks::launch(const Operation& operation,
   args.protocol = operation.protocol;
   args.channels = operation.plan.channels;
   std::ranges::copy(works, args.ranks);
-  const EmulatedKernel kernel = emulatedKernel(operation.request.type);
+  const EntryKernel kernel = entryKernel(operation.request.type);
   const auto blocks = works.size() * static_cast<std::size_t>(operation.plan.channels);
   machine.launch({.name = fmt::format("rank {}", firstRank),
                   .kernel = operation.describe(),
                   .blocks = static_cast<unsigned>(blocks),
                   .threads = shape_.threads,
-                  .sharedBytes = sizeof(device::BlockState)},
+                  .sharedBytes = entryKernelSharedBytes()},
                  [kernel, args] { kernel(args); });
 }
 
@@ -130,13 +134,41 @@ void DeviceRanks::enqueue(Operation& operation, emulator::Machine& machine) {
   ++calls_;
   std::vector<device::RankWork> works;
   for (int rank = 0; rank < operation.ranks; ++rank)
-    works.push_back(work(operation, rank));
+    works.push_back(work(operation, rank, calls_));
   if (shape_.oneLaunch) {
     launch(operation, 0, std::move(works), machine);
     return;
   }
   for (int rank = 0; rank < operation.ranks; ++rank)
     launch(operation, rank, {works[static_cast<std::size_t>(rank)]}, machine);
+}
+
+void DeviceRanks::enqueueRank(Operation& operation,
+                              int rank,
+                              std::uint64_t call,
+                              emulator::Machine& machine) {
+  launch(operation, rank, {work(operation, rank, call)}, machine);
+}
+
+void DeviceRanks::abort() {
+  std::atomic_ref(abortFlag_).store(1, std::memory_order_relaxed);
+}
+
+void DeviceRanks::jumpTo(std::uint64_t position) {
+  for (auto& [key, wire] : wires_)
+    wire->jumpTo(position);
+}
+
+void DeviceRanks::leaveLines(std::uint64_t first) {
+  constexpr std::uint64_t kOldData = 0x41414141;
+  const std::size_t perSlot = device::End::linesPerSlot(shape_.slotBytes);
+  for (std::uint64_t filling = first; filling < first + shape_.slotCount; ++filling) {
+    const std::uint64_t half = std::uint64_t{device::lineMark(filling)} << 32 | kOldData;
+    for (auto& [key, wire] : wires_)
+      std::fill_n(
+          wire->lines.begin() + static_cast<std::ptrdiff_t>(filling % shape_.slotCount * perSlot),
+          perSlot, device::Pack{{half, half}});
+  }
 }
 
 }  // namespace rondo::testing

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <tuple>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct DeviceShape {
   std::uint64_t firstPosition = 0;
   /// One launch for all ranks, as those of one process on one device have; else one per rank.
   bool oneLaunch = false;
+  /// Where the connections lie.
+  std::pmr::memory_resource* memory = std::pmr::get_default_resource();
 };
 
 class DeviceRanks {
@@ -34,10 +37,20 @@ class DeviceRanks {
   /// live until then.
   void enqueue(Operation& operation, emulator::Machine& machine);
 
-  /// Has every wait end.
-  void abort() { abortFlag_ = 1; }
+  /// Queues one rank's part of `operation` only; its slots say that they belong to `call`.
+  void enqueueRank(Operation& operation, int rank, std::uint64_t call, emulator::Machine& machine);
 
-  /// By launch in the order of enqueue(), then by rank and channel.
+  /// Has every wait end. A kernel that plays the host may call it, too.
+  void abort();
+
+  /// Between runs: as if every connection there is had carried `position` fillings.
+  void jumpTo(std::uint64_t position);
+
+  /// Between runs: leaves in every line of every connection there is what filling number `first`,
+  /// or the one of the next slotCount - 1 that uses the line's slot, wrote there.
+  void leaveLines(std::uint64_t first);
+
+  /// By launch in the order they were queued, then by rank and channel.
   const std::vector<std::unique_ptr<device::Report>>& reports() const { return reports_; }
 
  private:
@@ -47,7 +60,7 @@ class DeviceRanks {
   device::End* recvEnd(int from, int to, int channel);
   Wire& wire(int from, int to, int channel);
   device::Lane lane(const Operation& operation, int rank, int channel);
-  device::RankWork work(Operation& operation, int rank);
+  device::RankWork work(Operation& operation, int rank, std::uint64_t call);
   void launch(const Operation& operation,
               int firstRank,
               std::vector<device::RankWork> works,

@@ -1,5 +1,6 @@
 #include "tests/cuda/operation.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -16,6 +17,9 @@ namespace rondo::testing {
 namespace {
 
 constexpr std::byte kUntouched{0xcd};
+
+/// Bytes behind each output: a pack that is stored whole is seen.
+constexpr std::size_t kMarginBehind = sizeof(device::Pack);
 
 std::size_t inputElems(const PlanRequest& request, int ranks) {
   const auto all = static_cast<std::size_t>(ranks);
@@ -58,15 +62,19 @@ RankBuffers makeBuffers(const OperationShape& shape,
   const std::size_t inputBytes = inputElems(request, shape.ranks) * elemBytes;
   const std::size_t outputBytes = outputElems(request, shape.ranks) * elemBytes;
   RankBuffers buffers;
-  buffers.input = makeInput(request.type, InputKind::kOrdinary, inputElems(request, shape.ranks),
-                            seed + static_cast<std::uint64_t>(rank));
-  buffers.output.assign(std::max(outputBytes, shape.inPlace ? inputBytes : 0), kUntouched);
+  buffers.margin = shape.shiftElems * elemBytes;
+  buffers.input.assign(buffers.margin, kUntouched);
+  const Bytes input =
+      makeInput(request.type, InputKind::kOrdinary, inputElems(request, shape.ranks),
+                seed + static_cast<std::uint64_t>(rank));
+  buffers.input.insert(buffers.input.end(), input.begin(), input.end());
+  const std::size_t bytes = std::max(outputBytes, shape.inPlace ? inputBytes : 0);
+  buffers.output.assign(buffers.margin + bytes + kMarginBehind, kUntouched);
   buffers.inPlace = shape.inPlace;
   if (!shape.inPlace) return buffers;
   if (request.collective == Collective::kAllGather)
     buffers.inputOffset = static_cast<std::size_t>(rank) * inputBytes;
-  if (inputBytes != 0)
-    std::memcpy(buffers.output.data() + buffers.inputOffset, buffers.input.data(), inputBytes);
+  std::ranges::copy(input, buffers.out() + buffers.inputOffset);
   return buffers;
 }
 
@@ -136,11 +144,12 @@ host::Arithmetic hostArithmetic(const Operation& operation) {
 
 std::string Operation::describe() const {
   const AlgorithmInfo& info = algorithmInfo(plan.algorithm);
-  return fmt::format("{} {} {} {} count {} root {} ranks {} channels {} {}{}",
+  return fmt::format("{} {} {} {} count {} root {} ranks {} channels {} {}{}{}",
                      collectiveName(request.collective), info.name, dataTypeName(request.type),
                      reduceOpName(request.op), request.count, request.root, ranks, plan.channels,
                      protocol == device::Protocol::kStaged ? "staged" : "lines",
-                     buffers.front().inPlace ? " in place" : "");
+                     buffers.front().inPlace ? " in place" : "",
+                     buffers.front().margin != 0 ? " shifted" : "");
 }
 
 bool legal(const OperationShape& shape) {
@@ -180,7 +189,7 @@ std::vector<Bytes> runOnHost(const Operation& operation, std::size_t slotBytes) 
   std::vector<std::pair<int, host::Lane>> lanes;
   for (int rank = 0; rank < operation.ranks; ++rank) {
     const auto place = static_cast<std::size_t>(rank);
-    works[place].buffers = {buffers[place].in(), buffers[place].output.data()};
+    works[place].buffers = {buffers[place].in(), buffers[place].out()};
     works[place].arithmetic = hostArithmetic(operation);
     if (operation.request.op == ReduceOp::kPreMulSum)
       works[place].arithmetic.scale = &operation.scales[place];

@@ -15,14 +15,20 @@ namespace rondo::testing {
 using Bytes = std::vector<std::byte>;
 
 /// One rank's memory. Where `inPlace`, the input lies in the output: at its start, or, where the
-/// output holds a block of each rank, at this rank's.
+/// output holds a block of each rank, at this rank's. Both begin after `margin` bytes, and the
+/// output ends before some, that nobody may touch.
 struct RankBuffers {
   Bytes input;
   Bytes output;
-  std::size_t inputOffset = 0;  ///< bytes from the start of the output, in place only
+  std::size_t margin = 0;
+  std::size_t inputOffset = 0;  ///< bytes from out(), in place only
   bool inPlace = false;
 
-  const std::byte* in() const { return inPlace ? output.data() + inputOffset : input.data(); }
+  const std::byte* in() const {
+    return inPlace ? output.data() + margin + inputOffset : input.data() + margin;
+  }
+
+  std::byte* out() { return output.data() + margin; }
 };
 
 struct Operation {
@@ -49,6 +55,7 @@ struct OperationShape {
   std::size_t slotBytes = 1024;
   std::uint32_t slotCount = 2;
   bool inPlace = false;
+  std::size_t shiftElems = 0;  ///< elements from a boundary of 16 bytes to the buffers
 };
 
 /// Plans it and makes inputs from `seed`; outputs hold other bytes than any result. Aborts the

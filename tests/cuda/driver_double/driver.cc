@@ -10,11 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/cuda/device_library.h"
 #include "kernels/cuda/launch.h"
 #include "tests/cuda/driver_double/controls.h"
 #include "tests/cuda/driver_double/fake_gpu.h"
-#include "tests/cuda/emulated_kernels.h"
 #include "tests/cuda/emulator/machine.h"
+#include "tests/cuda/entry_kernels.h"
 
 namespace rondo::testing {
 namespace {
@@ -92,6 +93,15 @@ void* pointer(DevicePointer address) {
   return reinterpret_cast<void*>(address);
 }
 
+/// The kernel of that name; null if there is none.
+EntryKernel kernelNamed(std::string_view name) {
+  for (int type = 0; type < kDataTypeCount; ++type) {
+    const auto dataType = static_cast<DataType>(type);
+    if (device::entryName(dataType) == name) return entryKernel(dataType);
+  }
+  return nullptr;
+}
+
 int allocate(void** memory, std::size_t bytes, bool onHost) {
   if (currentGpu() == nullptr) return kInvalidContext;
   if (bytes == 0) return kInvalidValue;
@@ -99,7 +109,7 @@ int allocate(void** memory, std::size_t bytes, bool onHost) {
   return *memory == nullptr ? kOutOfMemory : kSuccess;
 }
 
-int launch(EmulatedKernel kernel,
+int launch(EntryKernel kernel,
            const device::LaunchArgs& args,
            emulator::Launch launch,
            FakeStream& stream) {
@@ -254,7 +264,7 @@ int cuModuleUnload(Module /*module*/) {
 int cuModuleGetFunction(Function* function, Module /*module*/, const char* name) {
   RONDO_ENTER("cuModuleGetFunction");
   constexpr int kNotFound = 500;
-  const EmulatedKernel kernel = emulatedKernel(name);
+  const EntryKernel kernel = kernelNamed(name);
   *function = reinterpret_cast<Function>(kernel);
   return kernel == nullptr ? kNotFound : kSuccess;
 }
@@ -274,7 +284,7 @@ int cuLaunchKernel(Function function,
   // Fewer threads than a GPU's: kernels do with any number of warps, and each costs time here.
   constexpr unsigned kThreads = 64;
   return launch(
-      reinterpret_cast<EmulatedKernel>(function),
+      reinterpret_cast<EntryKernel>(function),
       *static_cast<const rondo::device::LaunchArgs*>(parameters[0]),
       {.name = "launch", .blocks = gridX, .threads = kThreads, .sharedBytes = sharedBytes},
       *streamOf(stream));

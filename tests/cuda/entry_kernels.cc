@@ -1,6 +1,5 @@
-#include "tests/cuda/emulated_kernels.h"
+#include "tests/cuda/entry_kernels.h"
 
-#include "kernels/cuda/device_library.h"
 #include "kernels/cuda/executor.h"
 #include "kernels/cuda/type_combiner.h"
 
@@ -15,7 +14,7 @@ void runLanes(const device::LaunchArgs& args) {
 
 }  // namespace
 
-EmulatedKernel emulatedKernel(DataType type) {
+EntryKernel entryKernel(DataType type) {
   switch (type) {
 #define RONDO_CASE(name, cppType, bytes, text) \
   case DataType::k##name:                      \
@@ -26,12 +25,8 @@ EmulatedKernel emulatedKernel(DataType type) {
   return nullptr;
 }
 
-EmulatedKernel emulatedKernel(std::string_view entry) {
-  for (int type = 0; type < kDataTypeCount; ++type) {
-    if (device::entryName(static_cast<DataType>(type)) == entry)
-      return emulatedKernel(static_cast<DataType>(type));
-  }
-  return nullptr;
+std::size_t entryKernelSharedBytes() {
+  return sizeof(device::BlockState);
 }
 
 }  // namespace rondo::testing
