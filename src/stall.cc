@@ -25,10 +25,13 @@ std::string describeCall(const CallSignature& call) {
 namespace {
 
 Status differentCalls(int rank, const CallSignature& own, int peer, const CallSignature& theirs) {
+  const std::string ours = describeCall(own);
+  const std::string others = describeCall(theirs);
   return Status::mismatch(
-      "rank {} called {}, but rank {} called {}: all ranks must make the same calls in the same "
+      "rank {} called {}, but rank {} called {}{}: all ranks must make the same calls in the same "
       "order with the same arguments",
-      rank, describeCall(own), peer, describeCall(theirs));
+      rank, ours, peer, others,
+      ours == others ? " and they planned it, or called something before it, differently" : "");
 }
 
 /// The first remembered call of the two ranks that has the same number on both, but differs.
@@ -47,6 +50,12 @@ std::optional<std::pair<CallSignature, CallSignature>> firstDifference(const Cal
 }
 
 }  // namespace
+
+Status compareCall(int rank, const CallSignature& own, int peer, const CallRecord& record) {
+  const std::optional<CallSignature> theirs = record.call(own.sequence);
+  if (!theirs.has_value() || *theirs == own) return {};
+  return differentCalls(rank, own, peer, *theirs);
+}
 
 Status mismatchWith(const Waiting& own,
                     int peer,

@@ -28,6 +28,10 @@ struct Waiting {
 /// call)
 Status judgePeer(const Waiting& own, int peer, const CallRecord& record);
 
+/// Ok unless `peer` remembers a call of the same number as `own` that differs from it.
+/// @errors Mismatch
+Status compareCall(int rank, const CallSignature& own, int peer, const CallRecord& record);
+
 /// The error for a slot of `peer` that belongs to another call, whose fingerprint is `otherCall`.
 Status mismatchWith(const Waiting& own,
                     int peer,

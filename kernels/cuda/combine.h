@@ -80,6 +80,7 @@ class RowCombiner {
           sum.elems[k] = R::divide(sum.elems[k], row_.divisor);
       }
     }
+    if (wait_.givenUp()) return;  // nobody must take what is in the registers for a result
     for (int i = 0; i < row_.targets(); ++i)
       store(row_.target(i), group, sum, count);
   }

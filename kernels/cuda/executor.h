@@ -104,7 +104,8 @@ class LaneRunner {
       return;
     }
     block_.send[i] = slotOf(end, formOf(step.sendWire));
-    if (lines() && rewritesSlot(end.position, end.slotCount)) rewrite(end);
+    // Whatever this operation does with the slot: the next one in lines may come much later.
+    if (rewritesSlot(end.position, end.slotCount)) rewrite(end);
   }
 
   RONDO_DEVICE Place slotOf(const End& end, Form form) const {
@@ -221,7 +222,7 @@ class LaneRunner {
     const bool mismatch = syncBlockAny(mismatch_);
     if (threadIndex() != 0) return true;
     if (mismatch) nameMismatch(step);
-    lane_.report->state = mismatch ? Report::kMismatch : Report::kAborted;
+    postCounter(lane_.report->state, mismatch ? Report::kMismatch : Report::kAborted);
     return true;
   }
 

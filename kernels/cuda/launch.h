@@ -62,12 +62,12 @@ struct End {
 /// Why a lane failed, and what it waits for meanwhile. In memory that the host sees; one per lane,
 /// written by its block only, and only when something is wrong or slow.
 struct Report {
-  enum State : std::uint32_t { kNoFailure, kAborted, kMismatch };
+  enum State : std::uint64_t { kNoFailure, kAborted, kMismatch };
 
-  std::uint32_t state = kNoFailure;
-  std::int32_t peer = 0;        ///< whose slot belongs to another call, after kMismatch
-  std::uint64_t otherCall = 0;  ///< what that slot carries
-  std::uint64_t waits = 0;      ///< the wait that took long last, as waitOf(); 0: none yet
+  std::uint64_t state = kNoFailure;  ///< posted after the rest, as a counter is
+  std::uint64_t otherCall = 0;       ///< what `peer`'s slot carries
+  std::uint64_t waits = 0;           ///< the wait that took long last, as waitOf(); 0: none yet
+  std::int32_t peer = 0;             ///< whose slot belongs to another call, after kMismatch
 
   /// A wait in call `call` (its fingerprint). @param peer the peer's rank + 1; negative if the wait
   /// is for the peer to take data.
@@ -113,7 +113,7 @@ struct LaunchArgs {
 static_assert(std::is_trivially_copyable_v<LaunchArgs>);
 static_assert(std::is_trivially_copyable_v<Lane>);
 static_assert(std::is_trivially_copyable_v<End>);
-static_assert(sizeof(Report) == 24);
+static_assert(sizeof(Report) == 32);
 /// The most that every GPU and toolkit takes as arguments of a kernel.
 static_assert(sizeof(LaunchArgs) <= 4096);
 

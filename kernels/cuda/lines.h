@@ -30,7 +30,7 @@ RONDO_HD constexpr std::uint32_t lineMark(std::uint64_t filling) {
 /// Whether filling number `filling` must write its slot to the end.
 RONDO_HD constexpr bool rewritesSlot(std::uint64_t filling, std::uint32_t slotCount) {
   constexpr std::uint64_t kPeriod = std::uint64_t{1} << 31;
-  return filling % kPeriod < slotCount;
+  return filling >= kPeriod && filling % kPeriod < slotCount;
 }
 
 RONDO_DEVICE void placeLine(Pack& line, std::uint64_t data, std::uint32_t mark) {

@@ -49,9 +49,7 @@ class Wait {
 };
 
 /// Waits until `counter` is at least `value`; false if the wait was given up.
-RONDO_DEVICE bool awaitCounter(const std::uint64_t& counter,
-                                      std::uint64_t value,
-                                      Wait& wait) {
+RONDO_DEVICE bool awaitCounter(const std::uint64_t& counter, std::uint64_t value, Wait& wait) {
   while (observeCounter(counter) < value) {
     if (!wait.goOn()) return false;
   }

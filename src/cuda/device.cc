@@ -7,11 +7,11 @@
 
 namespace rondo::cuda {
 
-CurrentDevice::CurrentDevice(const Device& device) : driver_(device.driver()) {
-  (void)driver_.contextPush(device.context());  // fails only for a context that is gone
-}
+CurrentDevice::CurrentDevice(const Device& device)
+    : driver_(device.driver()), pushed_(driver_.contextPush(device.context()) == kSuccess) {}
 
 CurrentDevice::~CurrentDevice() {
+  if (!pushed_) return;  // the context is gone; the caller's stays
   Context ours = nullptr;
   (void)driver_.contextPop(&ours);
 }
@@ -28,6 +28,13 @@ Memory& Memory::operator=(Memory&& other) noexcept {
   std::swap(host_, other.host_);
   std::swap(bytes_, other.bytes_);
   return *this;
+}
+
+void Memory::leaveBehind() {
+  // The device must stay, too, with the code that still runs on it: kept alive by what is never
+  // freed.
+  if (owner_ != nullptr) (void)new std::shared_ptr<const Device>(std::move(owner_));
+  owner_ = nullptr;
 }
 
 Memory::~Memory() {
@@ -49,6 +56,9 @@ Status Device::start() {
   }
   RONDO_RETURN_IF_ERROR(
       driver_.check(driver_.deviceGet(&handle_, ordinal_), "finding the CUDA device"));
+  RONDO_RETURN_IF_ERROR(
+      driver_.check(driver_.deviceAttribute(&multiprocessors_, kDeviceMultiprocessorCount, handle_),
+                    fmt::format("asking for the multiprocessors of CUDA device {}", ordinal_)));
   std::array<char, 128> model{};
   (void)driver_.deviceGetName(model.data(), static_cast<int>(model.size()), handle_);
   name_ = fmt::format("CUDA device {} ({})", ordinal_, model.data());
@@ -157,6 +167,7 @@ Result<bool> Device::reach(const Device& other) const {
   const CurrentDevice current(*this);
   const int enabled = driver_.enablePeerAccess(other.context_, 0);
   if (enabled == kPeerAccessAlreadyEnabled) return true;
+  if (enabled == kTooManyPeers) return false;
   RONDO_RETURN_IF_ERROR(driver_.check(enabled, what));
   return true;
 }

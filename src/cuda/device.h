@@ -30,6 +30,7 @@ class CurrentDevice {
 
  private:
   const Driver& driver_;
+  bool pushed_;
 };
 
 /// Memory on a device, or of the host where a device sees it; freed with this object, unless it is
@@ -58,7 +59,7 @@ class Memory {
   std::size_t bytes() const { return bytes_; }
 
   /// Never frees it: a kernel that does not end may still use it.
-  void leaveBehind() { owner_ = nullptr; }
+  void leaveBehind();
 
  private:
   friend class Device;
@@ -91,6 +92,9 @@ class Device : public std::enable_shared_from_this<Device> {
   const std::string& name() const { return name_; }
 
   Context context() const { return context_; }
+
+  /// Blocks of a kernel that certainly run at the same time: one on each multiprocessor.
+  int residentBlocks() const { return multiprocessors_; }
 
   /// The kernel that runs lanes of `type`.
   Function kernel(DataType type) const { return kernels_[static_cast<std::size_t>(type)]; }
@@ -129,6 +133,7 @@ class Device : public std::enable_shared_from_this<Device> {
   int handle_ = 0;
   std::string name_;
   Context context_ = nullptr;
+  int multiprocessors_ = 0;
   std::map<const std::byte*, Module> modules_;  // by image
   Stream copies_ = nullptr;                     // so that copies wait for nobody's kernels
   std::array<Function, kDataTypeCount> kernels_{};

@@ -106,8 +106,13 @@ Status DeviceEngine::checkBuffer(const char* name, const void* buffer) const {
 Result<bool> DeviceEngine::capturing(Stream stream) const {
   int status = 0;
   const Driver& driver = device().driver();
-  RONDO_RETURN_IF_ERROR(driver.check(driver.streamIsCapturing(stream, &status),
-                                     "asking whether a stream is being captured"));
+  const Status asked = driver.check(driver.streamIsCapturing(stream, &status),
+                                    "asking whether a stream is being captured");
+  if (!asked.ok()) {
+    return Status::invalidUsage(
+        "rank {}: {}; the default stream cannot be used while another one is captured", rank_,
+        asked.message());
+  }
   return status != 0;
 }
 
@@ -129,52 +134,58 @@ Status DeviceEngine::run(const CollectiveCall& call,
   // A captured launch runs when its graph does, any number of times: nobody can watch it.
   const Result<bool> captured = capturing(stream);
   RONDO_RETURN_IF_ERROR(captured.status());
-  (*operation)->captured |= *captured;
+  if (*captured && !std::exchange((*operation)->captured, true)) watch_->addCaptured(**operation);
   DeviceJudge::JudgedWait wait{.call = signature};
-  Status launched = team_->launches(rank_).launch(
-      rank_, partOf(**operation, call, signature, stream), [&] { return judge_.judge(wait, {}); });
+  Status launched =
+      team_->launches(rank_).launch(rank_, partOf(**operation, call, signature, stream, *captured),
+                                    [&] { return judge_.judge(wait, {}); });
   if (launched.ok() && !*captured) launched = watch_->add(signature, **operation, stream);
-  return launched.ok() ? launched : abandon(launched, stream);
+  return launched.ok() ? launched : abandon(launched);
 }
 
 /// A kernel that nobody watches may have been launched: it gives up before its memory can go.
-Status DeviceEngine::abandon(const Status& failure, Stream stream) {
+Status DeviceEngine::abandon(const Status& failure) {
   group_->fail(failure);
   watch_->giveUp();
-  (void)device().driver().streamSynchronize(stream);
+  // It may be on the stream of another rank that shares the device.
+  (void)device().driver().contextSynchronize();
   return failure;
 }
 
-/// A newcomer has taken the place of `operation`, which launches may still need: graphs for ever,
-/// others until they are complete.
+/// A newcomer has taken the place of `operation`, which graphs may need for ever.
 void DeviceEngine::retire(std::unique_ptr<DeviceOperation> operation) {
   if (operation == nullptr) return;
-  if (operation->captured) {
-    captured_.push_back(std::move(operation));
-  } else {
-    (void)watch_->flush(Deadline{});
-  }
+  if (operation->captured) captured_.push_back(std::move(operation));
 }
 
 Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
                                                const Plan& plan,
                                                const CallSignature& signature) {
   if (DeviceOperation* operation = prepared_.find(request)) return operation;
+  RONDO_RETURN_IF_ERROR(checkResidency(plan, team_->launches(rank_).members(), device()));
+  // The driver may wait for running kernels before it gives memory, and they for other ranks: so
+  // none runs, on any rank. What is new to one rank is new to all.
+  DeviceJudge::JudgedWait wait{.call = signature};
+  const auto meet = [&] {
+    return team_->prepared().meet([] { return Status(); }, [&] { return judge_.judge(wait, {}); });
+  };
+  (void)watch_->flush(Deadline{});
+  RONDO_RETURN_IF_ERROR(meet());
   retire(prepared_.release(request));
   Result<DeviceOperation> operation = bindOperation(request, plan, ranks_, rank_, device(), ends_);
   RONDO_RETURN_IF_ERROR(operation.status());
-  DeviceJudge::JudgedWait wait{.call = signature};
-  RONDO_RETURN_IF_ERROR(
-      team_->prepared().meet([] { return Status(); }, [&] { return judge_.judge(wait, {}); }));
+  RONDO_RETURN_IF_ERROR(meet());
   return prepared_.keep(*std::move(operation));
 }
 
 LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
                                 const CollectiveCall& call,
                                 const CallSignature& signature,
-                                Stream stream) const {
+                                Stream stream,
+                                bool captured) const {
   LaunchPart part;
   part.stream = stream;
+  part.captured = captured;
   // What only moves is moved by any kernel; that of the type may have no reductions to it.
   part.type = operation.request.type;
   part.args.arithmetic = operation.arithmetic;
@@ -192,8 +203,23 @@ LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
   return part;
 }
 
+bool DeviceEngine::hasCaptured() {
+  bool any = !captured_.empty();
+  prepared_.forEach([&](const DeviceOperation& operation) { any |= operation.captured; });
+  return any;
+}
+
 void DeviceEngine::finish(Deadline deadline) {
-  if (group_->failure().ok() && watch_->flush(deadline)) return;
+  if (group_->failure().ok() && watch_->flush(deadline)) {
+    const CurrentDevice current(device());
+    // Nobody tells when the replay of a graph is complete.
+    if (hasCaptured()) (void)device().driver().contextSynchronize();
+    return;
+  }
+  if (group_->failure().ok()) {
+    group_->fail(
+        Status::timeout("rank {}: its last operations were not complete when it left", rank_));
+  }
   watch_->giveUp();
   if (watch_->flush(Deadline::within(kTimeToGiveUp))) return;
   RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = rank_},

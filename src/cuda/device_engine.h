@@ -13,7 +13,7 @@
 
 namespace rondo::cuda {
 
-/// @threads one at a time, but for giveUp()
+/// @threads one at a time
 class DeviceEngine {
  public:
   /// @param config of the communicator; must outlive this object
@@ -59,14 +59,16 @@ class DeviceEngine {
   Result<DeviceOperation*> prepare(const PlanRequest& request,
                                    const Plan& plan,
                                    const CallSignature& signature);
-  Status abandon(const Status& failure, Stream stream);
+  Status abandon(const Status& failure);
+  bool hasCaptured();
   void retire(std::unique_ptr<DeviceOperation> operation);
   Status checkBuffer(const char* name, const void* buffer) const;
   Status checkStream(Stream stream) const;
   LaunchPart partOf(const DeviceOperation& operation,
                     const CollectiveCall& call,
                     const CallSignature& signature,
-                    Stream stream) const;
+                    Stream stream,
+                    bool captured) const;
   Result<bool> capturing(Stream stream) const;
 
   const Device& device() const { return *team_->device(rank_); }

@@ -24,7 +24,7 @@ Status DeviceJudge::judge(JudgedWait& wait, host::Blocked blocked) const {
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - wait.since);
   for (int peer = 0; peer < ranks_; ++peer) {
-    if (peer != rank_) RONDO_RETURN_IF_ERROR(judgePeerOf(wait, peer, waited));
+    if (peer != rank_) RONDO_RETURN_IF_ERROR(judgePeerOf(wait, peer));
   }
   const auto due = [waited](std::chrono::milliseconds limit) {
     return limit.count() > 0 && waited >= limit;
@@ -46,16 +46,19 @@ Status DeviceJudge::judge(JudgedWait& wait, host::Blocked blocked) const {
   return {};
 }
 
-Status DeviceJudge::judgePeerOf(const JudgedWait& wait,
-                                int peer,
-                                std::chrono::milliseconds waited) const {
+Status DeviceJudge::judgePeerOf(JudgedWait& wait, int peer) const {
   const CallRecord& record = group_->record(peer);
+  // The rank's own record may have moved on: calls are launched ahead of their completion.
+  RONDO_RETURN_IF_ERROR(compareCall(rank_, wait.call, peer, record));
   RONDO_RETURN_IF_ERROR(judgePeer(waiting(wait.call), peer, record));
   if (record.finished() >= wait.call.sequence) return {};
   const std::string whyLost = group_->whyLost(peer);
   if (!whyLost.empty()) return lostBefore(rank_, wait.call, peer, whyLost);
   const auto rejection = rejectionOf(wait.call, record);
-  if (rejection.has_value() && waited >= kTimeToCallAgain)
+  if (!rejection.has_value()) return {};
+  const auto now = std::chrono::steady_clock::now();
+  if (!wait.rejectionSeen.has_value()) wait.rejectionSeen = now;
+  if (now - *wait.rejectionSeen >= kTimeToCallAgain)
     return rejectedBy(waiting(wait.call), peer, *rejection);
   return {};
 }
@@ -63,6 +66,7 @@ Status DeviceJudge::judgePeerOf(const JudgedWait& wait,
 Status DeviceJudge::compareCalls(const CallSignature& call) const {
   for (int peer = 0; peer < ranks_; ++peer) {
     if (peer == rank_) continue;
+    RONDO_RETURN_IF_ERROR(compareCall(rank_, call, peer, group_->record(peer)));
     Status judged = judgePeer(waiting(call), peer, group_->record(peer));
     if (judged.code() == StatusCode::kMismatch) return judged;
   }

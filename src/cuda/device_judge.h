@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "kernels/host/lane.h"
 #include "src/config.h"
@@ -20,6 +21,8 @@ class DeviceJudge {
     CallSignature call;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     bool warned = false;
+    /// When a peer's rejection of the call was seen first.
+    std::optional<std::chrono::steady_clock::time_point> rejectionSeen{};
   };
 
   DeviceJudge(int rank, int ranks, std::shared_ptr<RankGroup> group, const Config& config);
@@ -39,7 +42,7 @@ class DeviceJudge {
  private:
   Waiting waiting(const CallSignature& call) const { return {rank_, call, group_->record(rank_)}; }
 
-  Status judgePeerOf(const JudgedWait& wait, int peer, std::chrono::milliseconds waited) const;
+  Status judgePeerOf(JudgedWait& wait, int peer) const;
   host::Blocked firstBehind(const CallSignature& call) const;
 
   int rank_;

@@ -111,6 +111,15 @@ device::Protocol chooseProtocol(const PlanRequest& request, int ranks) {
   return bytes <= kMostInLines ? device::Protocol::kLowLatency : device::Protocol::kStaged;
 }
 
+/// Blocks that are not there wait for those that are, which wait for them.
+Status checkResidency(const Plan& plan, int sharing, const Device& device) {
+  if (plan.channels * sharing <= device.residentBlocks()) return {};
+  return Status::notSupported(
+      "{} channels of {} ranks on {}, which runs {} blocks at a time: use fewer channels "
+      "(RONDO_CHANNELS) or fewer ranks per device",
+      plan.channels, sharing, device.name(), device.residentBlocks());
+}
+
 Result<DeviceOperation> bindOperation(const PlanRequest& request,
                                       const Plan& plan,
                                       int ranks,

@@ -60,6 +60,10 @@ struct DeviceOperation {
 /// In lines where that is faster, which small data are; the same on all ranks.
 device::Protocol chooseProtocol(const PlanRequest& request, int ranks);
 
+/// Whether a device runs all blocks of `sharing` ranks' launches under `plan` at the same time.
+/// @errors NotSupported
+Status checkResidency(const Plan& plan, int sharing, const Device& device);
+
 /// Puts `plan` of `request` into the memory of `rank`'s device.
 /// @errors NotSupported (more peers in a step than a block can serve; nothing was changed),
 ///   OutOfMemory, SystemError.

@@ -15,6 +15,9 @@ using std::chrono::milliseconds;
 /// Between looks at the oldest launch.
 constexpr milliseconds kLook{2};
 
+/// Between looks at what graphs may replay.
+constexpr milliseconds kLookAtCaptured{10};
+
 }  // namespace
 
 Result<std::unique_ptr<DeviceWatch>> DeviceWatch::start(int rank,
@@ -91,9 +94,10 @@ bool DeviceWatch::flush(Deadline deadline) {
   const auto over = [this] { return launched_.empty(); };
   if (deadline.never()) {
     changed_.wait(lock, over);
-    return true;
+  } else if (!changed_.wait_until(lock, deadline.time(), over)) {
+    return false;
   }
-  return changed_.wait_until(lock, deadline.time(), over);
+  return !lost_;
 }
 
 void DeviceWatch::giveUp() {
@@ -102,10 +106,19 @@ void DeviceWatch::giveUp() {
 
 void DeviceWatch::run() {
   const CurrentDevice current(*device_);
+  // Asking for events must not end what another thread captures.
+  int mode = kCaptureModeRelaxed;
+  (void)device_->driver().exchangeCaptureMode(&mode);
   std::unique_lock lock(mutex_);
   while (!ending_) {
+    lookAtCaptured();
     if (launched_.empty()) {
-      changed_.wait(lock);
+      const auto changed = [this] { return ending_ || !launched_.empty(); };
+      if (captured_.empty()) {
+        changed_.wait(lock);
+      } else {
+        changed_.wait_for(lock, kLookAtCaptured, changed);
+      }
       continue;
     }
     // Others only add behind the first.
@@ -134,31 +147,56 @@ bool DeviceWatch::lookAtFirst() {
     group_->fail(device_->driver().check(
         result,
         fmt::format("rank {}: {} on {}", rank_, describeCall(first->wait.call), device_->name())));
+    giveUp();
   }
   {
     const std::scoped_lock lock(mutex_);
+    lost_ |= result != kSuccess;
     idleEvents_.push_back(first->done);
     launched_.pop_front();
+    if (!launched_.empty()) launched_.front().wait.since = std::chrono::steady_clock::now();
   }
   changed_.notify_all();
   return true;
 }
 
 void DeviceWatch::finishFirst(const Launched& first) {
-  const std::span reports(first.operation->reports.onHost<const device::Report>(),
-                          static_cast<std::size_t>(first.operation->plan.channels));
-  for (const device::Report& report : reports) {
-    if (report.state == device::Report::kMismatch) {
-      group_->fail(judge_.mismatch(first.wait.call, report.peer, report.otherCall));
-      giveUp();
-    }
-    if (report.state != device::Report::kNoFailure) return;
-  }
+  if (failedBy(*first.operation, first.wait.call)) return;
   // Lines carry no call: that the others made the same one is seen in their records, which they
   // wrote before they launched.
   const Status same = judge_.compareCalls(first.wait.call);
   if (!same.ok()) return group_->fail(same);
   group_->record(rank_).finish(first.wait.call.sequence);
+}
+
+/// Whether some kernel of `operation` has failed; a mismatch ends the communicator.
+bool DeviceWatch::failedBy(const DeviceOperation& operation, const CallSignature& call) {
+  const std::span reports(operation.reports.onHost<device::Report>(),
+                          static_cast<std::size_t>(operation.plan.channels));
+  for (device::Report& report : reports) {
+    const std::uint64_t state = host::observeCounter(report.state);
+    if (state == device::Report::kMismatch) {
+      group_->fail(judge_.mismatch(call, report.peer, report.otherCall));
+      giveUp();
+    }
+    if (state != device::Report::kNoFailure) return true;
+  }
+  return false;
+}
+
+void DeviceWatch::addCaptured(const DeviceOperation& operation) {
+  {
+    const std::scoped_lock lock(mutex_);
+    captured_.push_back(&operation);
+  }
+  changed_.notify_all();
+}
+
+void DeviceWatch::lookAtCaptured() {
+  if (captured_.empty()) return;
+  if (host::flagRaised(group_->failedFlag())) giveUp();
+  for (const DeviceOperation* operation : captured_)
+    (void)failedBy(*operation, {});
 }
 
 void DeviceWatch::judgeFirst(Launched& first) {

@@ -39,8 +39,12 @@ class DeviceWatch {
   Status add(const CallSignature& call, const DeviceOperation& operation, Stream stream);
 
   /// Waits until all that was launched is complete, or has given up.
-  /// @return false if some kernel still runs when `deadline` has passed
+  /// @return false if some kernel still runs when `deadline` has passed, or may run
   bool flush(Deadline deadline);
+
+  /// `operation` was captured into a graph: from now on, whenever that is replayed, its kernels are
+  /// told of failures, and what they report is a failure. It must live as long as this object runs.
+  void addCaptured(const DeviceOperation& operation);
 
   /// Has all kernels of this rank give up.
   void giveUp();
@@ -62,7 +66,9 @@ class DeviceWatch {
 
   void run();
   bool lookAtFirst();
+  void lookAtCaptured();
   void finishFirst(const Launched& first);
+  bool failedBy(const DeviceOperation& operation, const CallSignature& call);
   void judgeFirst(Launched& first);
   host::Blocked blockedOn(const Launched& launched) const;
   Result<Event> takeEvent();
@@ -76,6 +82,8 @@ class DeviceWatch {
   std::condition_variable changed_;
   std::deque<Launched> launched_;  // in order; only the thread takes away
   std::vector<Event> idleEvents_;
+  std::vector<const DeviceOperation*> captured_;
+  bool lost_ = false;  // the driver could not say whether a launch is complete
   bool ending_ = false;
   std::thread thread_;
 };

@@ -27,12 +27,15 @@ inline constexpr int kNoDevice = 100;
 inline constexpr int kInvalidDevice = 101;
 inline constexpr int kNotReady = 600;
 inline constexpr int kPeerAccessAlreadyEnabled = 704;
+inline constexpr int kTooManyPeers = 711;
 
 /// Flags and attributes.
 inline constexpr unsigned kHostPortable = 1;
 inline constexpr unsigned kHostMapped = 2;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr int kCaptureModeRelaxed = 2;
+inline constexpr int kDeviceMultiprocessorCount = 16;
 inline constexpr int kPointerMemoryType = 2;
 inline constexpr int kPointerDeviceOrdinal = 9;
 inline constexpr unsigned kMemoryTypeHost = 1;
@@ -49,6 +52,9 @@ inline constexpr unsigned kMemoryTypeDevice = 2;
   X(primaryContextRelease, "cuDevicePrimaryCtxRelease_v2", (int device))                           \
   X(contextPush, "cuCtxPushCurrent_v2", (Context context))                                         \
   X(contextPop, "cuCtxPopCurrent_v2", (Context * context))                                         \
+  X(contextSynchronize, "cuCtxSynchronize", ())                                                    \
+  X(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int* mode))                         \
+  X(deviceAttribute, "cuDeviceGetAttribute", (int* value, int attribute, int device))              \
   X(enablePeerAccess, "cuCtxEnablePeerAccess", (Context peer, unsigned flags))                     \
   X(memoryAllocate, "cuMemAlloc_v2", (DevicePointer * memory, std::size_t bytes))                  \
   X(memoryFree, "cuMemFree_v2", (DevicePointer memory))                                            \

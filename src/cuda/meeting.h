@@ -19,9 +19,10 @@ class Meeting {
   /// Returns once all members have called. The one that comes last carries out `last` first, and
   /// all get what it gives.
   /// @param check called every 10 ms while this member waits; a failure ends its wait, and is what
-  ///   it gets. The meeting is of no further use then.
+  ///   it gets, and all who come later. The round that has ended meanwhile counts more.
   Status meet(const std::function<Status()>& last, const std::function<Status()>& check) {
     std::unique_lock lock(mutex_);
+    if (!broken_.ok()) return broken_;
     const std::uint64_t round = round_;
     if (++arrived_ == members_) {
       result_ = last();
@@ -30,14 +31,17 @@ class Meeting {
       everybody_.notify_all();
       return result_;
     }
-    while (!everybody_.wait_for(lock, std::chrono::milliseconds{10},
-                                [&] { return round_ != round; })) {
+    const auto over = [&] { return round_ != round || !broken_.ok(); };
+    while (!everybody_.wait_for(lock, std::chrono::milliseconds{10}, over)) {
       lock.unlock();
       const Status checked = check();
-      if (!checked.ok()) return checked;
       lock.lock();
+      if (round_ != round || checked.ok()) continue;
+      broken_ = checked;
+      everybody_.notify_all();
+      return broken_;
     }
-    return result_;
+    return round_ != round ? result_ : broken_;
   }
 
  private:
@@ -47,6 +51,7 @@ class Meeting {
   int arrived_ = 0;
   std::uint64_t round_ = 0;
   Status result_;  // of the last round
+  Status broken_;  // why somebody waits no more
 };
 
 }  // namespace rondo::cuda

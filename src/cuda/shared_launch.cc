@@ -34,7 +34,6 @@ SharedLaunch::~SharedLaunch() {
 }
 
 Status SharedLaunch::makeEvents() {
-  if (members() == 1) return {};
   const CurrentDevice current(*device_);
   for (Event& event : ready_)
     RONDO_RETURN_IF_ERROR(check(device_->driver().eventCreate(&event, kEventDisableTiming)));
@@ -49,27 +48,42 @@ Status SharedLaunch::launch(int rank,
                             const LaunchPart& part,
                             const std::function<Status()>& check) {
   const CurrentDevice current(*device_);
-  if (members() == 1) return start(part.args, part);
+  if (members() == 1) return launchAlone(part);
   const auto place = std::ranges::find(ranks_, rank) - ranks_.begin();
   const auto member = static_cast<std::size_t>(place);
   const Driver& driver = device_->driver();
   parts_[member] = part;
   RONDO_RETURN_IF_ERROR(this->check(driver.eventRecord(ready_[member], part.stream)));
-  RONDO_RETURN_IF_ERROR(meeting_.meet([&] { return launchAll(member); }, check));
+  RONDO_RETURN_IF_ERROR(meeting_.meet([&] { return launchAll(member, check); }, check));
   return this->check(driver.streamWaitEvent(part.stream, done_, 0));
 }
 
-/// On the stream of the member that came last.
-Status SharedLaunch::launchAll(std::size_t member) {
+Status SharedLaunch::launchAlone(const LaunchPart& part) {
+  const Driver& driver = device_->driver();
+  if (part.captured) return start(part.args, part);
+  RONDO_RETURN_IF_ERROR(check(driver.streamWaitEvent(part.stream, done_, 0)));
+  RONDO_RETURN_IF_ERROR(start(part.args, part));
+  return check(driver.eventRecord(done_, part.stream));
+}
+
+/// On the stream of the member that came last. What the kernel does to all is taken from that
+/// member's part, so all must have made the same call.
+Status SharedLaunch::launchAll(std::size_t member, const std::function<Status()>& check) {
   const Driver& driver = device_->driver();
   const LaunchPart& own = parts_[member];
+  for (std::size_t other = 0; other < parts_.size(); ++other) {
+    if (parts_[other].args.ranks[0].call == own.args.ranks[0].call) continue;
+    RONDO_RETURN_IF_ERROR(check());
+    return Status::mismatch("ranks {} and {} made different calls", ranks_[other], ranks_[member]);
+  }
+  RONDO_RETURN_IF_ERROR(this->check(driver.streamWaitEvent(own.stream, done_, 0)));
   device::LaunchArgs args = own.args;
   for (std::size_t other = 0; other < parts_.size(); ++other) {
     args.ranks[other] = parts_[other].args.ranks[0];
-    RONDO_RETURN_IF_ERROR(check(driver.streamWaitEvent(own.stream, ready_[other], 0)));
+    RONDO_RETURN_IF_ERROR(this->check(driver.streamWaitEvent(own.stream, ready_[other], 0)));
   }
   RONDO_RETURN_IF_ERROR(start(args, own));
-  return check(driver.eventRecord(done_, own.stream));
+  return this->check(driver.eventRecord(done_, own.stream));
 }
 
 Status SharedLaunch::start(const device::LaunchArgs& args, const LaunchPart& part) const {

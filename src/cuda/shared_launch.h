@@ -19,6 +19,7 @@ struct LaunchPart {
   device::LaunchArgs args;  ///< ranks[0] is that rank's; the rest is the same on all ranks
   DataType type = DataType::kUint8;
   Stream stream = nullptr;
+  bool captured = false;  ///< the stream is being captured
 };
 
 /// @threads one call per rank at a time
@@ -38,8 +39,9 @@ class SharedLaunch {
 
   int members() const { return static_cast<int>(ranks_.size()); }
 
-  /// Queues `part` of `rank`, with those of the others. It runs after what is on the rank's stream,
-  /// and what comes on the stream later runs after it.
+  /// Queues `part` of `rank`, with those of the others. It runs after what is on the rank's stream
+  /// and after what was launched here before, on whatever stream, and what comes on the stream
+  /// later runs after it. Captured launches are ordered by their streams alone.
   /// @param check as Meeting::meet()
   /// @errors SystemError, what `check` gives.
   Status launch(int rank, const LaunchPart& part, const std::function<Status()>& check);
@@ -48,7 +50,8 @@ class SharedLaunch {
   SharedLaunch(std::shared_ptr<const Device> device, std::vector<int> ranks);
 
   Status makeEvents();
-  Status launchAll(std::size_t member);
+  Status launchAll(std::size_t member, const std::function<Status()>& check);
+  Status launchAlone(const LaunchPart& part);
   Status start(const device::LaunchArgs& args, const LaunchPart& part) const;
   Status check(int result) const;
 
@@ -57,7 +60,7 @@ class SharedLaunch {
   Meeting meeting_;
   std::vector<LaunchPart> parts_;  // by member
   std::vector<Event> ready_;       // by member: what its stream held before
-  Event done_ = nullptr;
+  Event done_ = nullptr;           // of the last launch
 };
 
 }  // namespace rondo::cuda

@@ -291,15 +291,14 @@ TEST(DeviceCommunicator, SaysWhichDevicesThereAre) {
   EXPECT_EQ(rondoCommInitAllOnDevices(comms.data(), 2, nullptr, nullptr), rondoInvalidArgument);
 }
 
-/// Ranks 0 and 1 on devices 0 and 1 make a communicator and add, in whatever way that ends.
+/// Two ranks make a communicator and add, in whatever way that ends.
 class FirstCall {
  public:
-  FirstCall() {
+  explicit FirstCall(std::array<int, 2> devices) : devices_(devices) {
     for (std::size_t rank = 0; rank < kRanks; ++rank) {
-      const OnDevice on(static_cast<int>(rank));
+      const OnDevice on(devices_[rank]);
       EXPECT_EQ(driver().memoryAllocate(&memory_[rank], kCount * sizeof(float)), cuda::kSuccess);
-      EXPECT_EQ(driver().primaryContextRetain(&contexts_[rank], static_cast<int>(rank)),
-                cuda::kSuccess);
+      EXPECT_EQ(driver().primaryContextRetain(&contexts_[rank], devices_[rank]), cuda::kSuccess);
     }
   }
 
@@ -317,9 +316,8 @@ class FirstCall {
   std::string make() {
     rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
     config.operationTimeoutMs = 2000;
-    const std::array<int, kRanks> devices = {0, 1};
     std::array<rondoComm_t, kRanks> comms{};
-    if (rondoCommInitAllOnDevices(comms.data(), kRanks, devices.data(), &config) != rondoSuccess)
+    if (rondoCommInitAllOnDevices(comms.data(), kRanks, devices_.data(), &config) != rondoSuccess)
       return rondoGetLastError(nullptr);
     std::array<std::string, kRanks> faults;
     std::vector<std::thread> threads;
@@ -350,33 +348,116 @@ class FirstCall {
     return fault;
   }
 
+  std::array<int, kRanks> devices_;
   std::array<cuda::Context, kRanks> contexts_{};
   std::array<DevicePointer, kRanks> memory_{};
 };
 
 /// Every function of the driver that making a communicator and a first call use fails once, at its
 /// first, second, third ... call: an error that says what the driver said, and nothing leaks.
-TEST(DeviceCommunicator, SurvivesEveryCallThatFails) {
-  FirstCall call;
+void expectEveryFailureToBeTold(std::array<int, 2> devices, std::vector<const char*> symbols) {
+  FirstCall call(devices);
   ASSERT_EQ(call.make(), "");
   const int before = rondoDoubleObjects();
-  for (const char* symbol :
-       {"cuDeviceGetCount", "cuDeviceGet", "cuDevicePrimaryCtxRetain", "cuStreamCreate",
-        "cuModuleLoadData", "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemsetD8Async",
-        "cuMemcpyHtoDAsync_v2", "cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuEventCreate",
-        "cuEventRecord", "cuLaunchKernel", "cuStreamIsCapturing", "cuDeviceCanAccessPeer",
-        "cuCtxEnablePeerAccess"}) {
+  for (const char* symbol : symbols) {
     const int callsBefore = rondoDoubleCalls(symbol);
     ASSERT_EQ(call.make(), "");
     const int calls = rondoDoubleCalls(symbol) - callsBefore;
     EXPECT_GT(calls, 0) << symbol;
-    for (int nth = 1; nth <= std::min(calls, 12); ++nth) {
+    for (int nth = 1; nth <= std::min(calls, 16); ++nth) {
       rondoDoubleFailCall(symbol, nth, cuda::kOutOfMemory);
       EXPECT_THAT(call.make(), HasSubstr("DOUBLE_ERROR_2")) << symbol << " call " << nth;
       rondoDoubleFailCall(nullptr, 0, 0);
       ASSERT_EQ(rondoDoubleObjects(), before) << symbol << " call " << nth;
     }
   }
+}
+
+TEST(DeviceCommunicator, SurvivesEveryCallThatFails) {
+  std::vector<const char*> symbols = {"cuDeviceGetCount",     "cuDeviceGet",
+                                      "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
+                                      "cuStreamCreate",       "cuModuleLoadData",
+                                      "cuModuleGetFunction",  "cuMemAlloc_v2",
+                                      "cuMemsetD8Async",      "cuMemcpyHtoDAsync_v2",
+                                      "cuMemHostAlloc",       "cuMemHostGetDevicePointer_v2",
+                                      "cuEventCreate",        "cuEventRecord",
+                                      "cuLaunchKernel",       "cuStreamIsCapturing",
+                                      "cuStreamWaitEvent"};
+  expectEveryFailureToBeTold({0, 0}, symbols);
+  symbols.insert(symbols.end(), {"cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess"});
+  expectEveryFailureToBeTold({0, 1}, symbols);
+}
+
+TEST(DeviceCommunicator, CallsOnSeveralStreamsAreInTheOrderOfTheCalls) {
+  for (const std::vector<int>& devices : {std::vector<int>{0, 1}, std::vector<int>{0, 0}}) {
+    Team team(devices);
+    team.run([&](int rank, rondoComm_t comm, Stream stream) {
+      Stream other = nullptr;
+      ASSERT_EQ(driver().streamCreate(&other, cuda::kStreamNonBlocking), cuda::kSuccess);
+      DeviceFloats values(20000);
+      values.fill(1);
+      // In place on the same memory: each depends on the one before.
+      for (int round = 0; round < 10; ++round) {
+        ASSERT_EQ(rondoAllReduce(values.data(), values.data(), 20000, rondoFloat32, rondoSum, comm,
+                                 round % 2 == 0 ? stream : other),
+                  rondoSuccess)
+            << rondoGetLastError(comm);
+      }
+      ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+      ASSERT_EQ(driver().streamSynchronize(other), cuda::kSuccess);
+      EXPECT_EQ(values.values(), std::vector<float>(20000, 1024)) << "rank " << rank;
+      EXPECT_EQ(driver().streamDestroy(other), cuda::kSuccess);
+    });
+  }
+}
+
+/// What would have the kernel of one rank walk through another's memory in wrong steps.
+TEST(DeviceCommunicator, RanksThatShareADeviceMustMakeTheSameCall) {
+  Team team({0, 0});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats values(64);
+    const rondoDataType_t type = rank == 0 ? rondoUint8 : rondoFloat64;
+    const rondoResult_t result =
+        rondoAllReduce(values.data(), values.data(), 32, type, rondoSum, comm, stream);
+    EXPECT_EQ(result, rondoMismatch);
+    EXPECT_THAT(rondoGetLastError(comm), AllOf(HasSubstr("uint8"), HasSubstr("double")));
+  });
+}
+
+/// The difference lies further back than the records remember when it is looked for.
+TEST(DeviceCommunicator, ADifferenceLongAgoIsStillAnError) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats values(64);
+    rondoResult_t result = rondoSuccess;
+    for (int call = 0; call < 30 && result == rondoSuccess; ++call) {
+      const rondoDataType_t type = call == 3 && rank == 1 ? rondoInt32 : rondoFloat32;
+      result = rondoAllReduce(values.data(), values.data(), 64, type, rondoSum, comm, stream);
+    }
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    while (result == rondoSuccess)
+      ASSERT_EQ(rondoCommGetAsyncError(comm, &result), rondoSuccess);
+    EXPECT_EQ(result, rondoMismatch);
+  });
+}
+
+TEST(DeviceCommunicator, AbortEndsTheReplayOfAGraph) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats values(64);
+    const auto sum = [&] {
+      return rondoAllReduce(values.data(), values.data(), 64, rondoFloat32, rondoSum, comm, stream);
+    };
+    ASSERT_EQ(sum(), rondoSuccess);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    if (rank == 1) return;
+    rondoDoubleBeginCapture(stream);
+    ASSERT_EQ(sum(), rondoSuccess);
+    rondoDoubleEndCapture(stream);
+    rondoDoubleReplay(stream);  // rank 1 never comes
+    EXPECT_EQ(rondoCommAbort(comm), rondoSuccess);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+  });
 }
 
 }  // namespace

@@ -100,11 +100,11 @@ if(NOT RONDO_SANITIZE)
   # Lines of an older filling with the same mark.
   rondo_add_kernel_mutant(no_rewrite FILE lines.h
     TEST KernelQueue.LinesOfAnEqualMarkAreGoneWhenItComesAgain
-    FROM [[return filling % kPeriod < slotCount;]]
+    FROM [[return filling >= kPeriod && filling % kPeriod < slotCount;]]
     TO [[return filling % kPeriod >= kPeriod + slotCount;]])
   rondo_add_kernel_mutant(one_slot_rewritten FILE lines.h
     TEST KernelQueue.LinesOfAnEqualMarkAreGoneWhenItComesAgain
-    FROM [[return filling % kPeriod < slotCount;]]
+    FROM [[return filling >= kPeriod && filling % kPeriod < slotCount;]]
     TO [[return filling % kPeriod < 1 && slotCount != 0;]])
   # Zero, what new memory holds, and a mark that comes twice in a row.
   rondo_add_kernel_mutant(mark_of_zero FILE lines.h

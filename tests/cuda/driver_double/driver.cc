@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ struct World {
   const bool allMemory = numberFrom("RONDOTEST_ALL_MEMORY", 0) != 0;
   const bool blocking = numberFrom("CUDA_LAUNCH_BLOCKING", 0) != 0;
   std::mutex mutex;  // guards what follows
+  std::set<FakeStream*> streams;
   std::map<std::string, int, std::less<>> calls;
   std::string failing;
   int failsIn = 0;
@@ -192,6 +194,33 @@ int cuCtxPopCurrent_v2(Context* context) {
   return kSuccess;
 }
 
+int cuCtxSynchronize() {
+  RONDO_ENTER("cuCtxSynchronize");
+  Gpu* gpu = currentGpu();
+  if (gpu == nullptr) return kInvalidContext;
+  std::vector<FakeStream*> streams = {&gpu->defaultStream};
+  {
+    const std::scoped_lock lock(world().mutex);
+    for (FakeStream* stream : world().streams) {
+      if (stream->device() == gpu->ordinal) streams.push_back(stream);
+    }
+  }
+  for (FakeStream* stream : streams)
+    stream->synchronize();
+  return kSuccess;
+}
+
+int cuThreadExchangeStreamCaptureMode(int* /*mode*/) {
+  RONDO_ENTER("cuThreadExchangeStreamCaptureMode");
+  return kSuccess;
+}
+
+int cuDeviceGetAttribute(int* value, int /*attribute*/, int /*device*/) {
+  RONDO_ENTER("cuDeviceGetAttribute");
+  *value = 132;
+  return kSuccess;
+}
+
 int cuCtxEnablePeerAccess(Context /*peer*/, unsigned /*flags*/) {
   RONDO_ENTER("cuCtxEnablePeerAccess");
   return kSuccess;
@@ -293,13 +322,20 @@ int cuLaunchKernel(Function function,
 int cuStreamCreate(Stream* stream, unsigned /*flags*/) {
   RONDO_ENTER("cuStreamCreate");
   if (currentGpu() == nullptr) return kInvalidContext;
-  *stream = reinterpret_cast<Stream>(new FakeStream(currentGpu()->ordinal));
+  auto* made = new FakeStream(currentGpu()->ordinal);
+  *stream = reinterpret_cast<Stream>(made);
   ++world().objects;
+  const std::scoped_lock lock(world().mutex);
+  world().streams.insert(made);
   return kSuccess;
 }
 
 int cuStreamDestroy_v2(Stream stream) {
   RONDO_ENTER("cuStreamDestroy_v2");
+  {
+    const std::scoped_lock lock(world().mutex);
+    world().streams.erase(reinterpret_cast<FakeStream*>(stream));
+  }
   delete reinterpret_cast<FakeStream*>(stream);
   --world().objects;
   return kSuccess;
