@@ -5,8 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
-#include <set>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +53,8 @@ struct World {
   std::atomic<bool> peerAccess = true;
   const bool allMemory = numberFrom("RONDOTEST_ALL_MEMORY", 0) != 0;
   const bool blocking = numberFrom("CUDA_LAUNCH_BLOCKING", 0) != 0;
-  std::mutex mutex;  // guards what follows
-  std::set<FakeStream*> streams;
+  std::mutex mutex;                                            // guards what follows
+  std::map<FakeStream*, std::shared_ptr<FakeStream>> streams;  // others may wait for them
   std::map<std::string, int, std::less<>> calls;
   std::string failing;
   int failsIn = 0;
@@ -198,15 +199,15 @@ int cuCtxSynchronize() {
   RONDO_ENTER("cuCtxSynchronize");
   Gpu* gpu = currentGpu();
   if (gpu == nullptr) return kInvalidContext;
-  std::vector<FakeStream*> streams = {&gpu->defaultStream};
+  std::map<FakeStream*, std::shared_ptr<FakeStream>> streams;
   {
     const std::scoped_lock lock(world().mutex);
-    for (FakeStream* stream : world().streams) {
-      if (stream->device() == gpu->ordinal) streams.push_back(stream);
-    }
+    streams = world().streams;
   }
-  for (FakeStream* stream : streams)
-    stream->synchronize();
+  gpu->defaultStream.synchronize();
+  for (const auto& [handle, stream] : streams) {
+    if (stream->device() == gpu->ordinal) stream->synchronize();
+  }
   return kSuccess;
 }
 
@@ -322,21 +323,24 @@ int cuLaunchKernel(Function function,
 int cuStreamCreate(Stream* stream, unsigned /*flags*/) {
   RONDO_ENTER("cuStreamCreate");
   if (currentGpu() == nullptr) return kInvalidContext;
-  auto* made = new FakeStream(currentGpu()->ordinal);
-  *stream = reinterpret_cast<Stream>(made);
+  auto made = std::make_shared<FakeStream>(currentGpu()->ordinal);
+  *stream = reinterpret_cast<Stream>(made.get());
   ++world().objects;
   const std::scoped_lock lock(world().mutex);
-  world().streams.insert(made);
+  world().streams.emplace(made.get(), made);
   return kSuccess;
 }
 
 int cuStreamDestroy_v2(Stream stream) {
   RONDO_ENTER("cuStreamDestroy_v2");
+  std::shared_ptr<FakeStream> last;  // ends its thread outside the lock
   {
     const std::scoped_lock lock(world().mutex);
-    world().streams.erase(reinterpret_cast<FakeStream*>(stream));
+    const auto place = world().streams.find(reinterpret_cast<FakeStream*>(stream));
+    if (place == world().streams.end()) return kInvalidValue;
+    last = std::move(place->second);
+    world().streams.erase(place);
   }
-  delete reinterpret_cast<FakeStream*>(stream);
   --world().objects;
   return kSuccess;
 }
