@@ -221,8 +221,9 @@ RONDO_EXPORT rondoResult_t rondoCommInitAll(rondoComm_t* comms,
 
 /// Makes the communicators of all ranks in this process, for ranks that are threads and whose
 /// buffers are memory of CUDA devices. Operations are queued on a CUDA stream of the rank's device
-/// and return at once; those of several ranks that share a device return once all of these ranks
-/// have called.
+/// and return at once, but for the first call of each operation, type and count, which returns once
+/// all ranks have made it, and for ranks that share a device, which wait for each other in each
+/// call.
 /// @param comms   room for `ranks` handles; the k-th receives the handle of rank k. Written only on
 ///   success. Each is then used by a thread of its own.
 /// @param ranks   1 or more.

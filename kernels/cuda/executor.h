@@ -82,12 +82,10 @@ class LaneRunner {
   /// Waits for a full slot of the step's i-th source.
   RONDO_DEVICE void take(const Step& step, int i) {
     const End& end = *lane_.recv[step.recv.first + i];
-    block_.recv[i] = Place();  // as long as nothing is known to be wrong with it
     if (!lines()) {
       wait_.waitFor(end.peer, true);
       if (!awaitCounter(*end.tail, end.position + 1, wait_)) return;
       if (!fits(step, end.entries[end.slotIndex()])) {
-        block_.recv[i].peer = end.peer;
         mismatch_ = true;
         return;
       }
@@ -229,10 +227,12 @@ class LaneRunner {
   /// The first peer whose slot does not fit.
   RONDO_DEVICE void nameMismatch(const Step& step) {
     for (int i = 0; i < step.recv.count; ++i) {
-      if (block_.recv[i].data != nullptr || block_.recv[i].peer < 0) continue;
       const End& end = *lane_.recv[step.recv.first + i];
+      if (observeCounter(*end.tail) <= end.position) continue;  // not there yet
+      const SlotEntry& entry = end.entries[end.slotIndex()];
+      if (fits(step, entry)) continue;
       lane_.report->peer = end.peer;
-      lane_.report->otherCall = end.entries[end.slotIndex()].call;
+      lane_.report->otherCall = entry.call;
       return;
     }
   }

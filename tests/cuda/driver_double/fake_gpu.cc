@@ -72,34 +72,38 @@ void FakeStream::run() {
 }
 
 void FakeEvent::record(FakeStream& stream) {
-  std::uint64_t number = 0;
+  const auto recording = std::make_shared<Recording>();
   {
     const std::scoped_lock lock(mutex_);
-    number = ++recorded_;
+    last_ = recording;
   }
-  stream.queue([this, number] {
+  stream.queue([recording] {
     {
-      const std::scoped_lock lock(mutex_);
-      reached_ = number;
+      const std::scoped_lock lock(recording->mutex);
+      recording->reached = true;
     }
-    changed_.notify_all();
+    recording->changed.notify_all();
   });
 }
 
-bool FakeEvent::done() {
+std::shared_ptr<FakeEvent::Recording> FakeEvent::last() {
   const std::scoped_lock lock(mutex_);
-  return reached_ == recorded_;
+  return last_;
+}
+
+bool FakeEvent::done() {
+  const auto recording = last();
+  if (recording == nullptr) return true;
+  const std::scoped_lock lock(recording->mutex);
+  return recording->reached;
 }
 
 void FakeEvent::awaitOn(FakeStream& stream) {
-  std::uint64_t number = 0;
-  {
-    const std::scoped_lock lock(mutex_);
-    number = recorded_;
-  }
-  stream.queue([this, number] {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reached_ >= number; });
+  const auto recording = last();
+  if (recording == nullptr) return;
+  stream.queue([recording] {
+    std::unique_lock lock(recording->mutex);
+    recording->changed.wait(lock, [&] { return recording->reached; });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -50,7 +51,8 @@ class FakeStream {
   std::thread thread_;
 };
 
-/// Recorded any number of times; done when the stream has come to the last recording.
+/// Recorded any number of times, on any streams; who waits waits for the recording that was the
+/// last when the wait was queued, whatever becomes of the event.
 class FakeEvent {
  public:
   void record(FakeStream& stream);
@@ -59,10 +61,16 @@ class FakeEvent {
   void awaitOn(FakeStream& stream);
 
  private:
+  struct Recording {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool reached = false;
+  };
+
+  std::shared_ptr<Recording> last();
+
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t recorded_ = 0;
-  std::uint64_t reached_ = 0;
+  std::shared_ptr<Recording> last_;  // null: never recorded
 };
 
 /// Which memory a program has asked the double for.
