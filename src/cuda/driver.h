@@ -28,10 +28,12 @@ inline constexpr int kInvalidDevice = 101;
 inline constexpr int kNotReady = 600;
 inline constexpr int kPeerAccessAlreadyEnabled = 704;
 inline constexpr int kTooManyPeers = 711;
+inline constexpr int kHostMemoryAlreadyRegistered = 712;
 
 /// Flags and attributes.
-inline constexpr unsigned kHostPortable = 1;
-inline constexpr unsigned kHostMapped = 2;
+inline constexpr unsigned kHostPortable = 1;  ///< also when memory is registered
+inline constexpr unsigned kHostMapped = 2;    ///< also when memory is registered
+inline constexpr unsigned kIpcLazyPeerAccess = 1;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureModeRelaxed = 2;
@@ -41,12 +43,25 @@ inline constexpr int kPointerDeviceOrdinal = 9;
 inline constexpr unsigned kMemoryTypeHost = 1;
 inline constexpr unsigned kMemoryTypeDevice = 2;
 
+/// Names an allocation to another process of the host.
+struct IpcHandle {
+  std::byte opaque[64];
+};
+
+/// Names a device to all processes, whatever number it has in each.
+struct DeviceUuid {
+  std::byte bytes[16];
+
+  bool operator==(const DeviceUuid&) const = default;
+};
+
 /// Every function: X(member, symbol, parameters). All return one of the results above.
 #define RONDO_CUDA_FUNCTIONS(X)                                                                    \
   X(init, "cuInit", (unsigned flags))                                                              \
   X(deviceGetCount, "cuDeviceGetCount", (int* count))                                              \
   X(deviceGet, "cuDeviceGet", (int* device, int ordinal))                                          \
   X(deviceGetName, "cuDeviceGetName", (char* name, int length, int device))                        \
+  X(deviceUuid, "cuDeviceGetUuid_v2", (DeviceUuid * uuid, int device))                             \
   X(canAccessPeer, "cuDeviceCanAccessPeer", (int* can, int device, int peer))                      \
   X(primaryContextRetain, "cuDevicePrimaryCtxRetain", (Context * context, int device))             \
   X(primaryContextRelease, "cuDevicePrimaryCtxRelease_v2", (int device))                           \
@@ -66,6 +81,11 @@ inline constexpr unsigned kMemoryTypeDevice = 2;
   X(hostFree, "cuMemFreeHost", (void* memory))                                                     \
   X(hostDevicePointer, "cuMemHostGetDevicePointer_v2",                                             \
     (DevicePointer * pointer, void* memory, unsigned flags))                                       \
+  X(hostRegister, "cuMemHostRegister_v2", (void* memory, std::size_t bytes, unsigned flags))       \
+  X(hostUnregister, "cuMemHostUnregister", (void* memory))                                         \
+  X(ipcHandle, "cuIpcGetMemHandle", (IpcHandle * handle, DevicePointer memory))                    \
+  X(ipcOpen, "cuIpcOpenMemHandle_v2", (DevicePointer * memory, IpcHandle handle, unsigned flags))  \
+  X(ipcClose, "cuIpcCloseMemHandle", (DevicePointer memory))                                       \
   X(pointerAttribute, "cuPointerGetAttribute",                                                     \
     (void* value, int attribute, DevicePointer pointer))                                           \
   X(moduleLoad, "cuModuleLoadData", (Module * module, const void* image))                          \
