@@ -33,12 +33,18 @@ include(${CMAKE_CURRENT_LIST_DIR}/kernel_mutants.cmake)
 add_library(rondo_driver_double SHARED
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/driver.cc
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/fake_gpu.cc
+  ${CMAKE_CURRENT_LIST_DIR}/driver_double/fake_memory.cc
+  ${CMAKE_CURRENT_LIST_DIR}/driver_double/shared_arena.cc
   ${CMAKE_CURRENT_LIST_DIR}/entry_kernels.cc
   ${PROJECT_SOURCE_DIR}/kernels/cuda/entry_name.cc)
 target_link_libraries(rondo_driver_double PRIVATE rondo_cuda_emulator)
 target_link_libraries(rondo_driver_double PUBLIC rondo_build_flags)
 set_target_properties(rondo_driver_double PROPERTIES OUTPUT_NAME cuda SOVERSION 1
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/driver_double)
+
+rondo_add_test(cuda_driver_double_test LABELS cuda_emulated
+  SOURCES driver_double_test.cc driver_double/device_image.cc
+  LIBRARIES rondo_driver_double rondo_static)
 
 rondo_add_test(cuda_device_communicator_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_communicator_test.cc driver_double/device_image.cc

@@ -2,20 +2,29 @@
 #include "src/cuda/driver.h"
 
 #include <atomic>
+#include <bit>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include "kernels/cuda/device_library.h"
 #include "kernels/cuda/launch.h"
 #include "tests/cuda/driver_double/controls.h"
+#include "tests/cuda/driver_double/driver_results.h"
 #include "tests/cuda/driver_double/fake_gpu.h"
+#include "tests/cuda/driver_double/fake_memory.h"
 #include "tests/cuda/emulator/machine.h"
 #include "tests/cuda/entry_kernels.h"
 
@@ -24,41 +33,74 @@ namespace {
 
 using namespace rondo::cuda;  // NOLINT(google-build-using-namespace): all of it is spoken here
 
-constexpr int kInvalidValue = 1;
-constexpr int kInvalidContext = 201;
-
 int numberFrom(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
+/// The same in all processes of the host, and in no other host's.
+DeviceUuid uuidOf(int gpu) {
+  struct Parts {
+    std::uint64_t host;
+    std::uint64_t gpu;
+  };
+
+  std::ifstream stream("/proc/sys/kernel/random/boot_id");
+  std::string host;
+  stream >> host;
+  return std::bit_cast<DeviceUuid>(
+      Parts{std::hash<std::string>{}(host), static_cast<std::uint64_t>(gpu)});
+}
+
 /// A device: what a context, and the default stream in it, belong to.
 struct Gpu {
-  explicit Gpu(int number) : ordinal(number), defaultStream(number) {}
+  Gpu(int number, const DeviceUuid& name) : ordinal(number), uuid(name), defaultStream(number) {}
 
   int ordinal;
+  DeviceUuid uuid;
   FakeStream defaultStream;
+};
+
+/// A call that shall fail.
+struct Failure {
+  /// As RONDOTEST_FAIL_CALL has it.
+  static Failure fromEnvironment() {
+    const char* text = std::getenv("RONDOTEST_FAIL_CALL");
+    if (text == nullptr) return {};
+    Failure failure;
+    char symbol[64] = {};
+    if (std::sscanf(text, "%63[^:]:%d:%d", symbol, &failure.in, &failure.error) != 3) {
+      std::fprintf(stderr, "driver double: RONDOTEST_FAIL_CALL=%s is not symbol:nth:error\n", text);
+      std::abort();
+    }
+    failure.symbol = symbol;
+    return failure;
+  }
+
+  std::string symbol;  // empty: none
+  int in = 0;          // 1: the next call of it
+  int error = 0;
 };
 
 /// All that the double holds.
 struct World {
   World() {
+    const int first = numberFrom("RONDOTEST_FIRST_GPU", 0);
     for (int ordinal = 0; ordinal < numberFrom("RONDOTEST_GPUS", 8); ++ordinal)
-      gpus.push_back(std::make_unique<Gpu>(ordinal));
+      gpus.push_back(std::make_unique<Gpu>(ordinal, uuidOf(first + ordinal)));
   }
 
   std::vector<std::unique_ptr<Gpu>> gpus;
   FakeMemory memory;
   std::atomic<int> objects = 0;  // streams and events
-  std::atomic<bool> peerAccess = true;
+  std::atomic<bool> peerAccess = numberFrom("RONDOTEST_NO_PEER_ACCESS", 0) == 0;
   const bool allMemory = numberFrom("RONDOTEST_ALL_MEMORY", 0) != 0;
   const bool blocking = numberFrom("CUDA_LAUNCH_BLOCKING", 0) != 0;
   std::mutex mutex;                                            // guards what follows
   std::map<FakeStream*, std::shared_ptr<FakeStream>> streams;  // others may wait for them
   std::map<std::string, int, std::less<>> calls;
-  std::string failing;
-  int failsIn = 0;
-  int error = 0;
+  Failure failure = Failure::fromEnvironment();
+  pid_t process = 0;  // that has called cuInit
 };
 
 World& world() {
@@ -68,14 +110,20 @@ World& world() {
 
 thread_local std::vector<Context> contexts;
 
+/// Whether the driver works here: not before cuInit, nor in a child of the process that called it.
+bool initialised(World& all, std::string_view symbol) {
+  if (all.process == 0 && symbol == "cuInit") all.process = ::getpid();
+  return all.process == ::getpid();
+}
+
 /// Counts a call of `symbol`. @return the error that it shall give, or kSuccess
 int enter(const char* symbol) {
   World& all = world();
   const std::scoped_lock lock(all.mutex);
   ++all.calls[symbol];
-  if (all.failing != symbol || --all.failsIn != 0) return kSuccess;
-  all.failing.clear();
-  return all.error;
+  if (all.failure.symbol == symbol && --all.failure.in == 0)
+    return std::exchange(all.failure, {}).error;
+  return initialised(all, symbol) ? kSuccess : kNotInitialized;
 }
 
 Gpu* gpuOf(Context context) {
@@ -105,11 +153,26 @@ EntryKernel kernelNamed(std::string_view name) {
   return nullptr;
 }
 
-int allocate(void** memory, std::size_t bytes, bool onHost) {
-  if (currentGpu() == nullptr) return kInvalidContext;
-  if (bytes == 0) return kInvalidValue;
-  *memory = world().memory.allocate(bytes, currentGpu()->ordinal, onHost);
-  return *memory == nullptr ? kOutOfMemory : kSuccess;
+/// The GPU of that name, if this process sees it.
+const Gpu* gpuNamed(const DeviceUuid& uuid) {
+  for (const auto& gpu : world().gpus) {
+    if (gpu->uuid == uuid) return gpu.get();
+  }
+  return nullptr;
+}
+
+/// Maps memory of another process for `gpu`.
+int openShared(DevicePointer* memory, const IpcHandle& handle, const Gpu& gpu) {
+  const auto contents = HandleContents::of(handle);
+  if (!contents.has_value()) return kInvalidHandle;
+  const bool near = contents->device == gpu.uuid || world().peerAccess;
+  if (!near) return kPeerAccessUnsupported;
+  const Gpu* home = gpuNamed(contents->device);
+  void* opened = nullptr;
+  const int result = world().memory.open(
+      &opened, contents->range, home == nullptr ? gpu.ordinal : home->ordinal, gpu.ordinal);
+  if (result == kSuccess) *memory = reinterpret_cast<DevicePointer>(opened);
+  return result;
 }
 
 int launch(EntryKernel kernel,
@@ -161,6 +224,14 @@ int cuDeviceGet(int* device, int ordinal) {
 int cuDeviceGetName(char* name, int length, int /*device*/) {
   RONDO_ENTER("cuDeviceGetName");
   std::snprintf(name, static_cast<std::size_t>(length), "emulated");
+  return kSuccess;
+}
+
+int cuDeviceGetUuid_v2(DeviceUuid* uuid, int device) {
+  RONDO_ENTER("cuDeviceGetUuid_v2");
+  const auto ordinal = static_cast<std::size_t>(device);
+  if (ordinal >= world().gpus.size()) return kInvalidDevice;
+  *uuid = world().gpus[ordinal]->uuid;
   return kSuccess;
 }
 
@@ -224,20 +295,21 @@ int cuDeviceGetAttribute(int* value, int /*attribute*/, int /*device*/) {
 
 int cuCtxEnablePeerAccess(Context /*peer*/, unsigned /*flags*/) {
   RONDO_ENTER("cuCtxEnablePeerAccess");
-  return kSuccess;
+  return world().peerAccess ? kSuccess : kPeerAccessUnsupported;
 }
 
 int cuMemAlloc_v2(DevicePointer* memory, std::size_t bytes) {
   RONDO_ENTER("cuMemAlloc_v2");
+  if (currentGpu() == nullptr) return kInvalidContext;
   void* made = nullptr;
-  const int result = allocate(&made, bytes, false);
+  const int result = world().memory.allocate(&made, bytes, currentGpu()->ordinal);
   *memory = reinterpret_cast<DevicePointer>(made);
   return result;
 }
 
 int cuMemFree_v2(DevicePointer memory) {
   RONDO_ENTER("cuMemFree_v2");
-  return world().memory.release(pointer(memory)) ? kSuccess : kInvalidValue;
+  return world().memory.free(pointer(memory));
 }
 
 int cuMemsetD8Async(DevicePointer memory, unsigned char value, std::size_t bytes, Stream stream) {
@@ -254,29 +326,67 @@ int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, 
 
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
   RONDO_ENTER("cuMemHostAlloc");
-  return allocate(memory, bytes, true);
+  if (currentGpu() == nullptr) return kInvalidContext;
+  return world().memory.allocateOnHost(memory, bytes, currentGpu()->ordinal);
 }
 
 int cuMemFreeHost(void* memory) {
   RONDO_ENTER("cuMemFreeHost");
-  return world().memory.release(memory) ? kSuccess : kInvalidValue;
+  return world().memory.freeOnHost(memory);
 }
 
-int cuMemHostGetDevicePointer_v2(DevicePointer* device, void* memory, unsigned /*flags*/) {
+int cuMemHostGetDevicePointer_v2(DevicePointer* device, void* memory, unsigned flags) {
   RONDO_ENTER("cuMemHostGetDevicePointer_v2");
-  *device = reinterpret_cast<DevicePointer>(memory);
+  if (currentGpu() == nullptr) return kInvalidContext;
+  const auto address = reinterpret_cast<DevicePointer>(memory);
+  if (flags != 0 || !world().memory.mappedFor(address, currentGpu()->ordinal)) return kInvalidValue;
+  *device = address;
   return kSuccess;
+}
+
+int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+  RONDO_ENTER("cuMemHostRegister_v2");
+  if (currentGpu() == nullptr) return kInvalidContext;
+  return world().memory.registerHost(memory, bytes, flags, currentGpu()->ordinal);
+}
+
+int cuMemHostUnregister(void* memory) {
+  RONDO_ENTER("cuMemHostUnregister");
+  if (currentGpu() == nullptr) return kInvalidContext;
+  return world().memory.unregisterHost(memory);
+}
+
+int cuIpcGetMemHandle(IpcHandle* handle, DevicePointer memory) {
+  RONDO_ENTER("cuIpcGetMemHandle");
+  if (currentGpu() == nullptr) return kInvalidContext;
+  const auto place = world().memory.find(memory);
+  if (!place.has_value()) return kInvalidValue;
+  const Gpu& gpu = *world().gpus[static_cast<std::size_t>(place->device)];
+  return world().memory.share(handle, pointer(memory), gpu.uuid);
+}
+
+int cuIpcOpenMemHandle_v2(DevicePointer* memory, IpcHandle handle, unsigned flags) {
+  RONDO_ENTER("cuIpcOpenMemHandle_v2");
+  if (currentGpu() == nullptr) return kInvalidContext;
+  if (flags != kIpcLazyPeerAccess) return kInvalidValue;
+  return openShared(memory, handle, *currentGpu());
+}
+
+int cuIpcCloseMemHandle(DevicePointer memory) {
+  RONDO_ENTER("cuIpcCloseMemHandle");
+  if (currentGpu() == nullptr) return kInvalidContext;
+  return world().memory.close(pointer(memory), currentGpu()->ordinal);
 }
 
 int cuPointerGetAttribute(void* value, int attribute, DevicePointer address) {
   RONDO_ENTER("cuPointerGetAttribute");
-  auto block = world().memory.find(address);
-  if (!block.has_value() && world().allMemory && currentGpu() != nullptr)
-    block = FakeMemory::Block{.device = currentGpu()->ordinal};
-  if (!block.has_value()) return kInvalidValue;
-  const unsigned kind = block->onHost ? kMemoryTypeHost : kMemoryTypeDevice;
+  auto place = world().memory.find(address);
+  if (!place.has_value() && world().allMemory && currentGpu() != nullptr)
+    place = FakeMemory::Place{.device = currentGpu()->ordinal};
+  if (!place.has_value()) return kInvalidValue;
+  const unsigned kind = place->onHost ? kMemoryTypeHost : kMemoryTypeDevice;
   if (attribute == kPointerMemoryType) std::memcpy(value, &kind, sizeof kind);
-  if (attribute == kPointerDeviceOrdinal) std::memcpy(value, &block->device, sizeof block->device);
+  if (attribute == kPointerDeviceOrdinal) std::memcpy(value, &place->device, sizeof place->device);
   return kSuccess;
 }
 
@@ -293,7 +403,6 @@ int cuModuleUnload(Module /*module*/) {
 
 int cuModuleGetFunction(Function* function, Module /*module*/, const char* name) {
   RONDO_ENTER("cuModuleGetFunction");
-  constexpr int kNotFound = 500;
   const EntryKernel kernel = kernelNamed(name);
   *function = reinterpret_cast<Function>(kernel);
   return kernel == nullptr ? kNotFound : kSuccess;
@@ -409,9 +518,7 @@ int cuGetErrorString(int /*error*/, const char** text) {
 
 void rondoDoubleFailCall(const char* symbol, int nth, int error) {
   const std::scoped_lock lock(world().mutex);
-  world().failing = symbol == nullptr ? "" : symbol;
-  world().failsIn = nth;
-  world().error = error;
+  world().failure = {symbol == nullptr ? "" : symbol, nth, error};
 }
 
 int rondoDoubleCalls(const char* symbol) {
@@ -421,7 +528,7 @@ int rondoDoubleCalls(const char* symbol) {
 }
 
 int rondoDoubleObjects() {
-  return world().objects + world().memory.blocks();
+  return world().objects + world().memory.objects();
 }
 
 void rondoDoublePeerAccess(int possible) {

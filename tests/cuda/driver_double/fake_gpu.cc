@@ -1,12 +1,10 @@
 #include "tests/cuda/driver_double/fake_gpu.h"
 
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
 namespace rondo::testing {
 
-FakeStream::FakeStream(int device) : device_(device), thread_([this] { run(); }) {}
+FakeStream::FakeStream(int device) : device_(device) {}
 
 FakeStream::~FakeStream() {
   {
@@ -14,7 +12,7 @@ FakeStream::~FakeStream() {
     ending_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void FakeStream::queue(Work work) {
@@ -25,6 +23,7 @@ void FakeStream::queue(Work work) {
       return;
     }
     queued_.push_back(std::move(work));
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   }
   changed_.notify_all();
 }
@@ -105,41 +104,6 @@ void FakeEvent::awaitOn(FakeStream& stream) {
     std::unique_lock lock(recording->mutex);
     recording->changed.wait(lock, [&] { return recording->reached; });
   });
-}
-
-void* FakeMemory::allocate(std::size_t bytes, int device, bool onHost) {
-  // As aligned as CUDA's; not zero, which fresh memory of a GPU need not be either.
-  constexpr std::size_t kAlignment = 256;
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) return nullptr;
-  std::memset(memory, 0xa5, rounded);
-  const std::scoped_lock lock(mutex_);
-  blocks_[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, device, onHost};
-  return memory;
-}
-
-bool FakeMemory::release(void* memory) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (blocks_.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0) return false;
-  }
-  std::free(memory);
-  return true;
-}
-
-std::optional<FakeMemory::Block> FakeMemory::find(std::uintptr_t address) {
-  const std::scoped_lock lock(mutex_);
-  auto next = blocks_.upper_bound(address);
-  if (next == blocks_.begin()) return std::nullopt;
-  const auto& [base, block] = *--next;
-  if (address - base >= block.bytes) return std::nullopt;
-  return block;
-}
-
-int FakeMemory::blocks() {
-  const std::scoped_lock lock(mutex_);
-  return static_cast<int>(blocks_.size());
 }
 
 }  // namespace rondo::testing

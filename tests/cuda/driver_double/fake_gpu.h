@@ -1,15 +1,11 @@
-// The objects behind the driver double's handles: memory, streams, events.
+// The objects behind the driver double's handles: streams and events.
 #pragma once
 
 #include <condition_variable>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -18,7 +14,8 @@ namespace rondo::testing {
 /// What runs on a stream.
 using Work = std::function<void()>;
 
-/// Runs what is queued, in order, in a thread of its own.
+/// Runs what is queued, in order, in a thread of its own, which begins with the first: a process
+/// that only has streams can still be forked.
 class FakeStream {
  public:
   explicit FakeStream(int device);
@@ -71,27 +68,6 @@ class FakeEvent {
 
   std::mutex mutex_;
   std::shared_ptr<Recording> last_;  // null: never recorded
-};
-
-/// Which memory a program has asked the double for.
-class FakeMemory {
- public:
-  struct Block {
-    std::size_t bytes = 0;
-    int device = 0;
-    bool onHost = false;
-  };
-
-  /// Null if there is no memory.
-  void* allocate(std::size_t bytes, int device, bool onHost);
-  /// @return false if no block begins there
-  bool release(void* memory);
-  std::optional<Block> find(std::uintptr_t address);
-  int blocks();
-
- private:
-  std::mutex mutex_;
-  std::map<std::uintptr_t, Block> blocks_;
 };
 
 }  // namespace rondo::testing
