@@ -111,7 +111,8 @@ World& world() {
 thread_local std::vector<Context> contexts;
 
 /// Whether the driver works here: not before cuInit, nor in a child of the process that called it.
-bool initialised(World& all, std::string_view symbol) {
+/// @param symbol  what is called; cuInit makes it work
+bool worksHere(World& all, std::string_view symbol) {
   if (all.process == 0 && symbol == "cuInit") all.process = ::getpid();
   return all.process == ::getpid();
 }
@@ -123,7 +124,7 @@ int enter(const char* symbol) {
   ++all.calls[symbol];
   if (all.failure.symbol == symbol && --all.failure.in == 0)
     return std::exchange(all.failure, {}).error;
-  return initialised(all, symbol) ? kSuccess : kNotInitialized;
+  return worksHere(all, symbol) ? kSuccess : kNotInitialized;
 }
 
 Gpu* gpuOf(Context context) {
@@ -201,6 +202,11 @@ using namespace rondo::cuda;     // NOLINT(google-build-using-namespace)
 /// Begins each function: its call is counted, and fails if that was asked for.
 #define RONDO_ENTER(symbol) \
   if (const int failure = enter(symbol); failure != kSuccess) return failure
+
+/// Begins those that need a current context.
+#define RONDO_ENTER_CONTEXT(symbol) \
+  RONDO_ENTER(symbol);              \
+  if (currentGpu() == nullptr) return kInvalidContext
 
 extern "C" {
 
@@ -299,8 +305,7 @@ int cuCtxEnablePeerAccess(Context /*peer*/, unsigned /*flags*/) {
 }
 
 int cuMemAlloc_v2(DevicePointer* memory, std::size_t bytes) {
-  RONDO_ENTER("cuMemAlloc_v2");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuMemAlloc_v2");
   void* made = nullptr;
   const int result = world().memory.allocate(&made, bytes, currentGpu()->ordinal);
   *memory = reinterpret_cast<DevicePointer>(made);
@@ -325,8 +330,7 @@ int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, 
 }
 
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
-  RONDO_ENTER("cuMemHostAlloc");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuMemHostAlloc");
   return world().memory.allocateOnHost(memory, bytes, currentGpu()->ordinal);
 }
 
@@ -336,8 +340,7 @@ int cuMemFreeHost(void* memory) {
 }
 
 int cuMemHostGetDevicePointer_v2(DevicePointer* device, void* memory, unsigned flags) {
-  RONDO_ENTER("cuMemHostGetDevicePointer_v2");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuMemHostGetDevicePointer_v2");
   const auto address = reinterpret_cast<DevicePointer>(memory);
   if (flags != 0 || !world().memory.mappedFor(address, currentGpu()->ordinal)) return kInvalidValue;
   *device = address;
@@ -345,36 +348,31 @@ int cuMemHostGetDevicePointer_v2(DevicePointer* device, void* memory, unsigned f
 }
 
 int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
-  RONDO_ENTER("cuMemHostRegister_v2");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuMemHostRegister_v2");
   return world().memory.registerHost(memory, bytes, flags, currentGpu()->ordinal);
 }
 
 int cuMemHostUnregister(void* memory) {
-  RONDO_ENTER("cuMemHostUnregister");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuMemHostUnregister");
   return world().memory.unregisterHost(memory);
 }
 
 int cuIpcGetMemHandle(IpcHandle* handle, DevicePointer memory) {
-  RONDO_ENTER("cuIpcGetMemHandle");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuIpcGetMemHandle");
   const auto place = world().memory.find(memory);
   if (!place.has_value()) return kInvalidValue;
-  const Gpu& gpu = *world().gpus[static_cast<std::size_t>(place->device)];
-  return world().memory.share(handle, pointer(memory), gpu.uuid);
+  const Gpu& home = *world().gpus[static_cast<std::size_t>(place->device)];
+  return world().memory.share(handle, pointer(memory), home.uuid);
 }
 
 int cuIpcOpenMemHandle_v2(DevicePointer* memory, IpcHandle handle, unsigned flags) {
-  RONDO_ENTER("cuIpcOpenMemHandle_v2");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuIpcOpenMemHandle_v2");
   if (flags != kIpcLazyPeerAccess) return kInvalidValue;
   return openShared(memory, handle, *currentGpu());
 }
 
 int cuIpcCloseMemHandle(DevicePointer memory) {
-  RONDO_ENTER("cuIpcCloseMemHandle");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuIpcCloseMemHandle");
   return world().memory.close(pointer(memory), currentGpu()->ordinal);
 }
 
@@ -430,8 +428,7 @@ int cuLaunchKernel(Function function,
 }
 
 int cuStreamCreate(Stream* stream, unsigned /*flags*/) {
-  RONDO_ENTER("cuStreamCreate");
-  if (currentGpu() == nullptr) return kInvalidContext;
+  RONDO_ENTER_CONTEXT("cuStreamCreate");
   auto made = std::make_shared<FakeStream>(currentGpu()->ordinal);
   *stream = reinterpret_cast<Stream>(made.get());
   ++world().objects;

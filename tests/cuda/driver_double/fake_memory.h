@@ -30,7 +30,12 @@ struct HandleContents {
 
 static_assert(sizeof(HandleContents) == sizeof(cuda::IpcHandle));
 
-/// Addresses are those of the process; every result is the driver's.
+/// Addresses are those of the process; every result is the driver's. Where the driver's description
+/// leaves open what happens, or drivers differ, it fails here, so that nothing relies on it:
+/// - a context opens a handle once, and closes what it has opened itself;
+/// - registered ranges have no page in common, nor with pinned memory;
+/// - only contexts that registered memory, or all if it is portable, have a device pointer to it;
+/// - memory that another process has open is not freed: that ends the process.
 /// @threads any
 class FakeMemory {
  public:
@@ -40,6 +45,7 @@ class FakeMemory {
     bool onHost = false;
   };
 
+  /// Outputs are written on success only.
   int allocate(void** memory, std::size_t bytes, int device);
   int free(void* memory);
 
@@ -51,6 +57,7 @@ class FakeMemory {
   /// Whether `device` has pinned or registered memory of the host at that address.
   bool mappedFor(std::uintptr_t address, int device);
 
+  /// @param device  the name of the device that the memory is on
   int share(cuda::IpcHandle* handle, void* memory, const cuda::DeviceUuid& device);
   /// @param home     the device that the memory is on, as cuPointerGetAttribute shall tell
   /// @param context  whose device opens it
