@@ -178,6 +178,11 @@ typedef struct rondoConfig {
   /// are, an operation that needs another connection fails with rondoOutOfMemory.
   /// Default: 33554432 (32 MiB). RONDO_SLOT_MEMORY_BYTES.
   int64_t slotMemoryBytes;
+  /// Where the buffers of rondoCommInitRank's and rondoCommInitFromEnvironment's communicators lie:
+  /// on the CUDA device of that number, as CUDA counts in this process, or with -1 in host memory.
+  /// On all ranks the one or the other. Default: -1. RONDO_DEVICE, which also takes "host", and
+  /// "local": the device whose number is the launcher's local rank.
+  int64_t device;
 } rondoConfig_t;
 
 /// A configuration with nothing set.
@@ -185,7 +190,7 @@ typedef struct rondoConfig {
   {                                                                                              \
     sizeof(rondoConfig_t), RONDO_CONFIG_MAGIC, RONDO_VERSION, NULL, NULL, NULL, RONDO_UNDEFINED, \
         RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED,     \
-        RONDO_UNDEFINED, RONDO_UNDEFINED                                                         \
+        RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED                                        \
   }
 
 /// Tells the version of the library that runs.
