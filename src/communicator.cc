@@ -61,6 +61,22 @@ Result<std::shared_ptr<cuda::SharedLaunch>> openDevice(int rank, int ordinal) {
   return std::shared_ptr<cuda::SharedLaunch>(*std::move(launches));
 }
 
+/// What ranks that are about to form a communicator can do before they have one.
+GatherBytes gatherBy(Exchange& exchange) {
+  return [&exchange](std::span<const std::byte> own, std::span<std::byte> all) -> Status {
+    const Result<std::vector<std::string>> texts =
+        exchange.allGather({reinterpret_cast<const char*>(own.data()), own.size()});
+    RONDO_RETURN_IF_ERROR(texts.status());
+    for (std::size_t rank = 0; rank < texts->size(); ++rank) {
+      const std::string& text = (*texts)[rank];
+      if (text.size() != own.size() || (rank + 1) * own.size() > all.size())
+        return Status::mismatch("rank {} sent {} bytes, not {}", rank, text.size(), own.size());
+      std::ranges::copy(std::as_bytes(std::span(text)), all.subspan(rank * own.size()).begin());
+    }
+    return {};
+  };
+}
+
 /// Ranks that share processors must not poll: they would keep away the rank they wait for.
 host::WaitPolicy waitPolicy(const PlanFacts& facts) {
   host::WaitPolicy policy;
@@ -164,7 +180,11 @@ Result<std::unique_ptr<Communicator>> Communicator::createRank(
             launches == nullptr ? "" : fmt::format(" on {}", launches->device()->name()));
   std::unique_ptr<Communicator> communicator(new Communicator(
       rank, std::move(joined->group), key, config, joined->facts, launches != nullptr));
-  if (launches != nullptr) RONDO_RETURN_IF_ERROR(communicator->startDevice(std::move(launches)));
+  if (launches == nullptr) return communicator;
+  RONDO_RETURN_IF_ERROR(communicator->startDevice(std::move(launches)));
+  cuda::DeviceLinks& links = communicator->device_->links();
+  RONDO_RETURN_IF_ERROR(links.meet(gatherBy(exchange)));
+  RONDO_LOG(kInfo, kCommunicator, (LogContext{rank, config.name}), "{}", links.describe());
   return communicator;
 }
 
@@ -215,7 +235,7 @@ Result<std::string_view> Communicator::transportTo(int peer) const {
                                    peer, config_.name, ranks() - 1);
   }
   if (peer == rank_) return std::string_view("self");
-  if (onDevice()) return std::string_view("cuda_ipc");
+  if (onDevice() && !device_->links().overWireTo(peer)) return std::string_view("cuda_ipc");
   return group_->transportTo(peer);
 }
 

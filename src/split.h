@@ -40,7 +40,7 @@ Result<std::optional<SplitPart>> planSplit(std::span<const SplitWish> wishes, in
 class SplitExchange final : public Exchange {
  public:
   /// Rounds that every rank makes.
-  static constexpr int kRounds = 3;
+  static constexpr int kRounds = 4;
 
   /// @param members of the own part; empty for a rank that goes nowhere
   SplitExchange(GatherBytes gather, int ranks, std::vector<int> members);

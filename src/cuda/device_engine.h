@@ -32,6 +32,11 @@ class DeviceEngine {
   DeviceEngine(DeviceEngine&&) = delete;
   DeviceEngine& operator=(DeviceEngine&&) = delete;
 
+  /// How ranks reach each other's devices.
+  DeviceLinks& links() { return links_; }
+
+  const DeviceLinks& links() const { return links_; }
+
   /// Whether `call` can be launched on `stream`: buffers are memory of the device, the stream
   /// is one of the device, and, while it is captured into a graph, nothing needs to be prepared.
   /// @errors InvalidArgument, InvalidUsage, NotSupported; nothing was changed.

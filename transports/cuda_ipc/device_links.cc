@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "src/bootstrap/roster.h"
 #include "transports/pages.h"
 
 namespace rondo::cuda {
@@ -90,12 +91,24 @@ DeviceLinks::DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, Slot
       group_(std::move(group)),
       slots_(slots) {}
 
-Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& gather) {
-  if (!ways_.has_value()) {
-    Result<DeviceWays> ways = DeviceWays::findOut(self_, gather);
-    RONDO_RETURN_IF_ERROR(ways.status());
-    ways_ = *std::move(ways);
+Status DeviceLinks::meet(const GatherBytes& gather) {
+  Result<DeviceWays> ways = DeviceWays::findOut(self_, gather);
+  RONDO_RETURN_IF_ERROR(ways.status());
+  ways_ = *std::move(ways);
+  return {};
+}
+
+std::string DeviceLinks::describe() const {
+  std::vector<int> direct;
+  for (int peer = 0; peer < self_.ranks; ++peer) {
+    if (peer != self_.rank && !overWire(peer)) direct.push_back(peer);
   }
+  return direct.empty() ? "memory of GPUs shared with no rank"
+                        : fmt::format("memory of GPUs shared with ranks {}", listRanks(direct));
+}
+
+Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& gather) {
+  if (!ways_.has_value()) RONDO_RETURN_IF_ERROR(meet(gather));
   std::vector<EndName> fresh;
   for (const EndName& name : wanted) {
     if (ends_.contains(name)) continue;

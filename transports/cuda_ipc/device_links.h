@@ -35,6 +35,16 @@ class DeviceLinks {
  public:
   DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, SlotShape slots);
 
+  /// Finds out how ranks reach each other; connect() does it otherwise. Collective.
+  /// @errors OutOfMemory, SystemError, those of `gather`.
+  Status meet(const GatherBytes& gather);
+
+  /// Whether a transport of the host leads to `peer`. @threads any, once the ranks have met
+  bool overWireTo(int peer) const { return self_.acrossProcesses && overWire(peer); }
+
+  /// "memory of GPUs shared with ranks 1, 2", for the log.
+  std::string describe() const;
+
   /// Makes those of `wanted` that are not there yet. Collective; all ranks have theirs when it
   /// returns. No kernel of this process may run that waits for another rank: the driver may wait
   /// for it before it gives memory.
