@@ -17,10 +17,6 @@ namespace rondo {
 
 namespace {
 
-/// How long a rank may take to call again after its call was rejected, before those who wait for
-/// the call give up: enough for a program that mends its arguments, too short for one that ended.
-constexpr std::chrono::seconds kTimeToCallAgain{1};
-
 PlanSettings planSettings(const Config& config) {
   return {config.reproducible, config.channels, config.algorithms};
 }
@@ -449,17 +445,10 @@ Status Communicator::checkStall(const host::RunOutcome& outcome,
                                 Watch& watch) {
   if (outcome.blocked.peer < 0 && !outcome.flushing) return {};  // it has moved on meanwhile
   const std::chrono::milliseconds waited = waiter.waited();
-  const auto due = [waited](std::chrono::milliseconds limit) {
-    return limit.count() > 0 && waited >= limit;
-  };
-  if (due(config_.operationTimeout)) {
-    return failAll(Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(current_),
-                                   waited.count(), describeWait(outcome)));
-  }
-  if (due(config_.warningAfter) && !std::exchange(watch.warned, true)) {
-    RONDO_LOG(kWarn, kExecutor, LogContext{rank_, config_.name}, "{} waits {} ms for {}",
-              describeCall(current_), waited.count(), describeWait(outcome));
-  }
+  if (isDue(config_.operationTimeout, waited))
+    return failAll(waitedTooLong(rank_, current_, waited, describeWait(outcome)));
+  if (isDue(config_.warningAfter, waited) && !std::exchange(watch.warned, true))
+    warnOfWait(rank_, config_.name, current_, waited, describeWait(outcome));
   return {};
 }
 

@@ -2,14 +2,9 @@
 
 #include <utility>
 
-#include "src/log.h"
-
 namespace rondo::cuda {
 
 namespace {
-
-/// How long a rank may take to call again after its call was rejected; as for host calls.
-constexpr std::chrono::seconds kTimeToCallAgain{1};
 
 /// Of ranks that share no memory news come only when they are asked for.
 constexpr std::chrono::milliseconds kBetweenQuestions{10};
@@ -28,23 +23,16 @@ Status DeviceJudge::judge(JudgedWait& wait, host::Blocked blocked) const {
   for (int peer = 0; peer < ranks_; ++peer) {
     if (peer != rank_) RONDO_RETURN_IF_ERROR(judgePeerOf(wait, peer));
   }
-  const auto due = [waited](std::chrono::milliseconds limit) {
-    return limit.count() > 0 && waited >= limit;
-  };
-  const bool late = due(config_.operationTimeout);
-  const bool warns = due(config_.warningAfter) && !wait.warned;
+  const bool late = isDue(config_.operationTimeout, waited);
+  const bool warns = isDue(config_.warningAfter, waited) && !wait.warned;
   if (!late && !warns) return {};
   if (blocked.peer < 0) blocked = firstBehind(wait.call);
   const std::string who = blocked.peer < 0
                               ? "its kernel to end"
                               : describePeer(wait.call, blocked, group_->record(blocked.peer));
-  if (late) {
-    return Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(wait.call),
-                           waited.count(), who);
-  }
+  if (late) return waitedTooLong(rank_, wait.call, waited, who);
   wait.warned = true;
-  RONDO_LOG(kWarn, kExecutor, (LogContext{rank_, config_.name}), "{} waits {} ms for {}",
-            describeCall(wait.call), waited.count(), who);
+  warnOfWait(rank_, config_.name, wait.call, waited, who);
   return {};
 }
 
