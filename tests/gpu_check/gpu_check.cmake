@@ -34,3 +34,19 @@ set_target_properties(rondo_gpu_check PROPERTIES
 if(NOT RONDO_SANITIZE)
   target_link_options(rondo_gpu_check PRIVATE -static-libstdc++ -static-libgcc)
 endif()
+
+add_library(rondo_nccl_double SHARED ${CMAKE_CURRENT_LIST_DIR}/nccl_double.cc)
+target_link_libraries(rondo_nccl_double PRIVATE rondo_driver_double rondo_build_flags)
+set_target_properties(rondo_nccl_double PROPERTIES OUTPUT_NAME nccl SOVERSION 2
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/nccl_double)
+
+# Each sees to one promise of the program; the head of gpu_check_test.py says how to run one.
+if(Python3_FOUND)
+  foreach(check IN ITEMS correctness several_gpus processes figures nccl wrong_bit failing_call stuck
+      crash cut out_of_time no_driver sanitizer usage)
+    rondo_add_command_test(gpu_check_${check} LABELS cuda_emulated
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/gpu_check_test.py
+        $<TARGET_FILE:rondo_gpu_check> $<TARGET_FILE_DIR:rondo_driver_double>
+        $<TARGET_FILE_DIR:rondo_nccl_double> ${check})
+  endforeach()
+endif()

@@ -92,13 +92,17 @@ void Report::expect(int checks) {
 
 void Report::check(const Status& outcome, std::string_view what) {
   const std::scoped_lock lock(mutex_);
+  stale_ = true;
   if (!current().contains("checks"))
     current()["checks"] = {{"planned", nullptr}, {"passed", 0}, {"failed", 0}};
   Json& count = current()["checks"][outcome.ok() ? "passed" : "failed"];
   count = count.get<int>() + 1;
   if (!outcome.ok()) fail(fmt::format("{}: {}", what, outcome.message()));
-  // A run that is cut has counts that are a second old at most.
-  if (std::chrono::steady_clock::now() - written_ > std::chrono::seconds(1)) write();
+}
+
+void Report::refresh() {
+  const std::scoped_lock lock(mutex_);
+  if (stale_) write();
 }
 
 void Report::fail(std::string text) {
@@ -204,7 +208,7 @@ Verdict Report::finish() {
 
 /// Whoever reads the file sees the one before or this one, never half of it.
 void Report::write() {
-  written_ = std::chrono::steady_clock::now();
+  stale_ = false;
   if (path_.empty()) return;
   const std::string next = path_ + ".new";
   std::FILE* const file = std::fopen(next.c_str(), "we");

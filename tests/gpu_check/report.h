@@ -74,6 +74,9 @@ class Report {
   /// The section does not end; says so, and that the sections after it are not run.
   void abandon(std::chrono::seconds after);
 
+  /// Writes the file if it lacks something; counts of checks may wait for this.
+  void refresh();
+
   /// What it came to. @param complete no section is left to run
   Verdict finish();
 
@@ -89,7 +92,7 @@ class Report {
   Json file_;
   std::size_t section_ = 0;
   std::chrono::steady_clock::time_point begun_;
-  std::chrono::steady_clock::time_point written_;
+  bool stale_ = false;  // the file lacks counts
   std::string activity_;
 };
 

@@ -4,6 +4,12 @@
 
 namespace rondo::gpucheck {
 
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenLooks{500};
+
+}  // namespace
+
 Watchdog::~Watchdog() {
   {
     const std::scoped_lock lock(mutex_);
@@ -25,11 +31,8 @@ void Watchdog::set(Deadline deadline) {
 void Watchdog::run() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    if (deadline_.never()) {
-      changed_.wait(lock);
-    } else {
-      (void)changed_.wait_until(lock, deadline_.time());
-    }
+    (void)changed_.wait_until(lock, earlier(deadline_, Deadline::within(kBetweenLooks)).time());
+    report_.refresh();
     if (ending_ || !deadline_.passed()) continue;
     report_.abandon(std::chrono::ceil<std::chrono::seconds>(Deadline::Clock::now() - set_));
     ::_exit(static_cast<int>(Verdict::kFailed));

@@ -1,5 +1,6 @@
-// Ends the program when a section does not end: a call of the driver may wait for ever for a kernel
-// that hangs, and nothing in this process can be relied on then.
+// Keeps the report's file fresh, and ends the program when a section does not end: a call of the
+// driver may wait for ever for a kernel that hangs, and nothing in this process can be relied on
+// then.
 #pragma once
 
 #include <condition_variable>

@@ -15,6 +15,7 @@
 //   RONDOTEST_ALL_MEMORY=1      every address counts as memory of the device that is asked
 //   RONDOTEST_SPOIL_COPY=n      the nth copy to the host has a wrong bit
 //   RONDOTEST_STUCK_COPY=n      the nth copy to the host never ends, nor does its stream
+//   RONDOTEST_CRASH_COPY=n      the nth copy to the host ends the process
 //   CUDA_LAUNCH_BLOCKING=1      as with NVIDIA's: a launch returns when it is complete
 #pragma once
 

@@ -30,6 +30,7 @@ bool isNamed(const char* variable, int call) {
 }
 
 void copy(void* to, const void* from, std::size_t bytes, int call) {
+  if (isNamed("RONDOTEST_CRASH_COPY", call)) std::abort();
   if (isNamed("RONDOTEST_STUCK_COPY", call)) waitForEver();
   std::memcpy(to, from, bytes);
   if (isNamed("RONDOTEST_SPOIL_COPY", call)) static_cast<std::uint8_t*>(to)[bytes / 2] ^= 1U;
