@@ -32,6 +32,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/kernel_mutants.cmake)
 # A CUDA driver whose GPUs are the emulator; the library loads it as it loads NVIDIA's.
 add_library(rondo_driver_double SHARED
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/driver.cc
+  ${CMAKE_CURRENT_LIST_DIR}/driver_double/driver_copies.cc
+  ${CMAKE_CURRENT_LIST_DIR}/driver_double/driver_graphs.cc
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/fake_gpu.cc
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/fake_memory.cc
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/shared_arena.cc

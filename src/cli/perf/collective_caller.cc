@@ -1,7 +1,6 @@
 #include "src/cli/perf/collective_caller.h"
 
 #include <array>
-#include <cstddef>
 
 namespace rondo::perf {
 
@@ -27,18 +26,25 @@ CollectiveCaller::CollectiveCaller(const Case& what, rondoComm_t comm)
       comm_(comm) {}
 
 Result<CollectiveCaller> CollectiveCaller::create(const Case& what,
-                                                  const PredictableData& data,
-                                                  rondoComm_t comm,
-                                                  int rank) {
+                                                  std::span<const std::byte> factor,
+                                                  rondoComm_t comm) {
   CollectiveCaller caller(what, comm);
   if (!ownsReduction(what)) return caller;
   caller.op_ = rondoSum;  // nothing to destroy if the next call fails
-  alignas(8) std::array<std::byte, 8> scale{};
-  data.writeScale(rank, std::span(scale).first(elementBytes(what.type)));
-  RONDO_RETURN_IF_ERROR(statusOf(rondoRedOpCreatePreMulSum(&caller.op_, scale.data(), caller.type_,
+  RONDO_RETURN_IF_ERROR(statusOf(rondoRedOpCreatePreMulSum(&caller.op_, factor.data(), caller.type_,
                                                            rondoScalarHostImmediate, comm),
                                  comm));
   return caller;
+}
+
+Result<CollectiveCaller> CollectiveCaller::create(const Case& what,
+                                                  const PredictableData& data,
+                                                  rondoComm_t comm,
+                                                  int rank) {
+  alignas(8) std::array<std::byte, 8> scale{};
+  const auto factor = std::span(scale).first(elementBytes(what.type));
+  if (ownsReduction(what)) data.writeScale(rank, factor);
+  return create(what, factor, comm);
 }
 
 CollectiveCaller::CollectiveCaller(CollectiveCaller&& other) noexcept
@@ -50,20 +56,20 @@ CollectiveCaller::~CollectiveCaller() {
   if (op_ >= rondoRedOpFirstDynamic) (void)rondoRedOpDestroy(op_, comm_);
 }
 
-rondoResult_t CollectiveCaller::call(const void* send, void* recv) const {
+rondoResult_t CollectiveCaller::call(const void* send, void* recv, rondoStream_t stream) const {
   switch (what_.collective) {
     case Collective::kAllReduce:
-      return rondoAllReduce(send, recv, what_.count, type_, op_, comm_, nullptr);
+      return rondoAllReduce(send, recv, what_.count, type_, op_, comm_, stream);
     case Collective::kReduceScatter:
-      return rondoReduceScatter(send, recv, what_.count, type_, op_, comm_, nullptr);
+      return rondoReduceScatter(send, recv, what_.count, type_, op_, comm_, stream);
     case Collective::kAllGather:
-      return rondoAllGather(send, recv, what_.count, type_, comm_, nullptr);
+      return rondoAllGather(send, recv, what_.count, type_, comm_, stream);
     case Collective::kBroadcast:
-      return rondoBroadcast(send, recv, what_.count, type_, what_.root, comm_, nullptr);
+      return rondoBroadcast(send, recv, what_.count, type_, what_.root, comm_, stream);
     case Collective::kReduce:
-      return rondoReduce(send, recv, what_.count, type_, op_, what_.root, comm_, nullptr);
+      return rondoReduce(send, recv, what_.count, type_, op_, what_.root, comm_, stream);
     case Collective::kBarrier:
-      return rondoBarrier(comm_, nullptr);
+      return rondoBarrier(comm_, stream);
   }
   return rondoInternalError;
 }

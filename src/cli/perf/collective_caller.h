@@ -1,6 +1,9 @@
 // Makes the call of a case through the C interface, as any program would.
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "rondo/rondo.h"
 #include "src/cli/perf/case.h"
 #include "src/cli/perf/predictable.h"
@@ -15,6 +18,13 @@ Status statusOf(rondoResult_t result, rondoComm_t comm);
 /// @threads as the communicator's
 class CollectiveCaller {
  public:
+  /// @param factor premulsum only: one element of the case's type
+  /// @errors those of rondoRedOpCreatePreMulSum
+  static Result<CollectiveCaller> create(const Case& what,
+                                         std::span<const std::byte> factor,
+                                         rondoComm_t comm);
+
+  /// With the factor that `data` has for `rank`.
   /// @errors those of rondoRedOpCreatePreMulSum
   static Result<CollectiveCaller> create(const Case& what,
                                          const PredictableData& data,
@@ -26,7 +36,7 @@ class CollectiveCaller {
   ~CollectiveCaller();
 
   /// The call itself; in the timed loop, so it only passes on.
-  rondoResult_t call(const void* send, void* recv) const;
+  rondoResult_t call(const void* send, void* recv, rondoStream_t stream = nullptr) const;
 
   /// All ranks meet.
   rondoResult_t meet() const { return rondoBarrier(comm_, nullptr); }

@@ -13,6 +13,9 @@
 //   RONDOTEST_NO_PEER_ACCESS=1  as rondoDoublePeerAccess(0)
 //   RONDOTEST_FAIL_CALL=symbol:nth:error  as rondoDoubleFailCall("symbol", nth, error)
 //   RONDOTEST_ALL_MEMORY=1      every address counts as memory of the device that is asked
+//   RONDOTEST_SPOIL_COPY=n      the nth copy to the host has a wrong bit
+//   RONDOTEST_STUCK_COPY=n      the nth copy to the host never ends, nor does its stream
+//   RONDOTEST_CRASH_COPY=n      the nth copy to the host ends the process
 //   CUDA_LAUNCH_BLOCKING=1      as with NVIDIA's: a launch returns when it is complete
 #pragma once
 

@@ -537,7 +537,7 @@ void rondoDoubleBeginCapture(Stream stream) {
 }
 
 void rondoDoubleEndCapture(Stream stream) {
-  reinterpret_cast<FakeStream*>(stream)->endCapture();
+  (void)reinterpret_cast<FakeStream*>(stream)->endCapture();
 }
 
 void rondoDoubleReplay(Stream stream) {

@@ -39,9 +39,10 @@ void FakeStream::beginCapture() {
   captured_.clear();
 }
 
-void FakeStream::endCapture() {
+std::vector<Work> FakeStream::endCapture() {
   const std::scoped_lock lock(mutex_);
   capturing_ = false;
+  return captured_;
 }
 
 bool FakeStream::capturing() {

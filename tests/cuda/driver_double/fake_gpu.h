@@ -30,7 +30,8 @@ class FakeStream {
   void queue(Work work);
   void synchronize();
   void beginCapture();
-  void endCapture();
+  /// @return what was captured
+  std::vector<Work> endCapture();
   bool capturing();
   void replay();
 
