@@ -12,8 +12,12 @@ namespace rondo {
 class PrivateConnection {
  public:
   /// Slot memory is reserved here and touched by its first use. Null if there is no memory.
-  static std::unique_ptr<PrivateConnection> make(std::size_t slotBytes, std::uint32_t slotCount) {
-    auto made = std::unique_ptr<PrivateConnection>(new PrivateConnection(slotBytes, slotCount));
+  /// @param behind bytes that a transport wants for itself, right behind the slots
+  static std::unique_ptr<PrivateConnection> make(std::size_t slotBytes,
+                                                 std::uint32_t slotCount,
+                                                 std::size_t behind = 0) {
+    auto made =
+        std::unique_ptr<PrivateConnection>(new PrivateConnection(slotBytes, slotCount, behind));
     return made->slots_.data() == nullptr ? nullptr : std::move(made);
   }
 
@@ -39,11 +43,20 @@ class PrivateConnection {
 
   std::uint32_t slotCount() const { return slotCount_; }
 
+  std::byte* behindSlots() { return slots_.data() + slotBytes_ * slotCount_; }
+
+  /// Of the memory that begins with the slots: whole pages, on which nothing else lies.
+  std::size_t bytes() const { return bytes_; }
+
  private:
-  PrivateConnection(std::size_t slotBytes, std::uint32_t slotCount)
-      : slots_(slotBytes * slotCount), slotBytes_(slotBytes), slotCount_(slotCount) {}
+  PrivateConnection(std::size_t slotBytes, std::uint32_t slotCount, std::size_t behind)
+      : bytes_(wholePages(slotBytes * slotCount + behind)),
+        slots_(bytes_),
+        slotBytes_(slotBytes),
+        slotCount_(slotCount) {}
 
   ConnectionControl control_;
+  std::size_t bytes_;
   AlignedBuffer slots_;
   std::size_t slotBytes_;
   std::uint32_t slotCount_;
