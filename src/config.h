@@ -21,6 +21,7 @@
 #include "rondo/rondo.h"
 #include "src/log.h"
 #include "src/status.h"
+#include "transports/verbs/settings.h"
 
 namespace rondo {
 
@@ -34,7 +35,7 @@ struct ChosenSetting {
 };
 
 /// The transports between processes, in the order in which they are tried.
-inline constexpr std::array<std::string_view, 2> kTransports = {"shm", "tcp"};
+inline constexpr std::array<std::string_view, 3> kTransports = {"shm", "verbs", "tcp"};
 
 /// Where and how the ranks that are processes meet.
 struct MeetingSettings {
@@ -70,6 +71,7 @@ struct Config {
   std::vector<std::string_view> transports{kTransports.begin(), kTransports.end()};
   LogSettings log;
   MeetingSettings meeting;
+  verbs::Settings verbs;
 
   /// How it came about; for logConfig().
   std::vector<ChosenSetting> chosen;
