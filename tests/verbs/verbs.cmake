@@ -52,7 +52,16 @@ foreach(suite IN ITEMS matrix soak failure mismatch)
     COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 ${rondo_over_verbs}
       $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
+# An adapter acknowledges for a process that is stopped; the double's thread is stopped with it.
 foreach(suite IN ITEMS collectives failure lifecycle)
   rondo_add_command_test(verbs_processes_${suite}_test LABELS verbs_double multiprocess fault TIMEOUT 300
-    COMMAND ${CMAKE_COMMAND} -E env ${rondo_over_verbs} $<TARGET_FILE:multiprocess_${suite}_test>)
+    COMMAND ${CMAKE_COMMAND} -E env ${rondo_over_verbs} $<TARGET_FILE:multiprocess_${suite}_test>
+      --gtest_filter=-*StoppedRankTimesOut)
 endforeach()
+
+# The double is not linked: its state would be the parent's, from before ranks differ.
+rondo_add_test(verbs_fallback_test LABELS verbs_double multiprocess fault
+  SOURCES fallback_test.cc
+  LIBRARIES rondo_forked_ranks GTest::gmock)
+set_property(TEST verbs_fallback_test APPEND PROPERTY ENVIRONMENT
+  "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>")
