@@ -395,10 +395,24 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
                                     group_->record(outcome.blocked.peer),
                                     outcome.blocked.otherCall));
       case host::RunResult::kStalled:
-        RONDO_RETURN_IF_ERROR(checkPeer(operation, work, outcome.blocked.peer, watch));
+        RONDO_RETURN_IF_ERROR(checkPeer(operation, work, whomToCheck(outcome), watch));
         RONDO_RETURN_IF_ERROR(checkStall(outcome, waiter, watch));
     }
   }
+}
+
+int Communicator::whomToCheck(const host::RunOutcome& outcome) {
+  if (!outcome.flushing) return outcome.blocked.peer;
+  int chosen = -1;
+  for (const int peer : group_->ranksThatHaveNotTaken()) {
+    group_->refresh(peer);
+    const CallRecord& record = group_->record(peer);
+    const bool suspect =
+        rejectionOf(current_, record).has_value() || !judgePeer(waiting(), peer, record).ok();
+    if (suspect) return peer;
+    if (chosen < 0) chosen = peer;
+  }
+  return chosen;
 }
 
 Status Communicator::checkPeer(PreparedOperation& operation,

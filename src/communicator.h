@@ -163,6 +163,9 @@ class Communicator {
   void beginCall(const PlanRequest& request, const Plan& plan);
   Status failOrReject(const Status& failure);
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
+  /// Whom a stalled operation waits for; -1: nobody. If it is for some who shall take what was
+  /// sent, one that may never do so, if there is such a one.
+  int whomToCheck(const host::RunOutcome& outcome);
   /// Whether what this rank waits for can still come from `peer`.
   Status checkPeer(PreparedOperation& operation, const host::Work& work, int peer, Watch& watch);
   /// Gives a peer that rejected its call time to call again.

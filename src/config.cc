@@ -153,12 +153,29 @@ Verdict storeDevice(Config& config, std::string_view text) {
 }
 
 /// Stores a text that is printable and has no spaces, as addresses, names and patterns have none.
-template <auto kMember>
-Verdict storeWord(Config& config, std::string_view text) {
+Verdict storeWordIn(std::string& member, std::string_view text) {
   constexpr std::size_t kMaxBytes = 1024;
   const auto printable = [](char c) { return c > ' ' && c <= '~'; };
   if (text.size() > kMaxBytes || !std::ranges::all_of(text, printable)) return {false, {}};
-  config.meeting.*kMember = text;
+  member = text;
+  return {};
+}
+
+template <auto kMember>
+Verdict storeWord(Config& config, std::string_view text) {
+  return storeWordIn(config.meeting.*kMember, text);
+}
+
+Verdict storeIbDevices(Config& config, std::string_view text) {
+  return storeWordIn(config.verbs.devices, text);
+}
+
+/// Stores a whole number from kLeast to kMost.
+template <auto kMember, std::int64_t kMost, std::int64_t kLeast = 0>
+Verdict storeIbNumber(Config& config, std::string_view text) {
+  const std::optional<std::int64_t> value = parseNumber(text);
+  if (!value || *value < kLeast || *value > kMost) return {false, {}};
+  config.verbs.*kMember = static_cast<std::uint8_t>(*value);
   return {};
 }
 
@@ -225,8 +242,8 @@ constexpr Setting kSettings[] = {
      kMillisAccepted, storeNumber<&Config::initTimeout, 1, kMaxMillis>},
     {"RONDO_CONNECT_TIMEOUT_MS", "", std::monostate{}, "60000", kMillisAccepted,
      storeNumber<&Config::connectTimeout, 1, kMaxMillis>},
-    {"RONDO_TRANSPORT", "", std::monostate{}, "cuda_ipc,shm,tcp", "a list of cuda_ipc, shm and tcp",
-     storeTransports},
+    {"RONDO_TRANSPORT", "", std::monostate{}, "cuda_ipc,shm,verbs,tcp",
+     "a list of cuda_ipc, shm, verbs and tcp", storeTransports},
     {"RONDO_DEVICE", "device", &rondoConfig_t::device, "host",
      "the number of a CUDA device, host (or -1), or local for the launcher's local rank",
      storeDevice},
@@ -241,6 +258,18 @@ constexpr Setting kSettings[] = {
      storeWord<&MeetingSettings::advertise>},
     {"RONDO_HOST_ID", "", std::monostate{}, "", "printable characters without spaces",
      storeWord<&MeetingSettings::hostId>},
+    {"RONDO_IB_DEVICES", "", std::monostate{}, "", "a list such as mlx5_0:1,mlx5_2, or ^mlx5_3",
+     storeIbDevices},
+    {"RONDO_IB_GID_INDEX", "", std::monostate{}, "", "an index of the port's table of GIDs, to 255",
+     storeIbNumber<&verbs::Settings::gidIndex, 255>},
+    {"RONDO_IB_TRAFFIC_CLASS", "", std::monostate{}, "0", "0 to 255",
+     storeIbNumber<&verbs::Settings::trafficClass, 255>},
+    {"RONDO_IB_SERVICE_LEVEL", "", std::monostate{}, "0", "0 to 15",
+     storeIbNumber<&verbs::Settings::serviceLevel, 15>},
+    {"RONDO_IB_TIMEOUT", "", std::monostate{}, "18", "1 to 31",
+     storeIbNumber<&verbs::Settings::timeout, 31, 1>},
+    {"RONDO_IB_RETRIES", "", std::monostate{}, "7", "0 to 7",
+     storeIbNumber<&verbs::Settings::retries, 7>},
     {"RONDO_RANK", "", std::monostate{}, "", "this rank's number, from 0",
      storeRank<&MeetingSettings::rank, 0>},
     {"RONDO_RANKS", "", std::monostate{}, "", "the number of ranks, from 1",

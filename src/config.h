@@ -21,6 +21,7 @@
 #include "rondo/rondo.h"
 #include "src/log.h"
 #include "src/status.h"
+#include "transports/verbs/settings.h"
 
 namespace rondo {
 
@@ -35,7 +36,7 @@ struct ChosenSetting {
 
 /// The transports between processes, in the order in which they are tried.
 /// cuda_ipc is for ranks on devices only, and no class behind transports/transport.h.
-inline constexpr std::array<std::string_view, 3> kTransports = {"cuda_ipc", "shm", "tcp"};
+inline constexpr std::array<std::string_view, 4> kTransports = {"cuda_ipc", "shm", "verbs", "tcp"};
 
 /// Where and how the ranks that are processes meet.
 struct MeetingSettings {
@@ -74,6 +75,7 @@ struct Config {
   bool deviceIsLocalRank = false;  ///< the device is the one of the launcher's local rank
   LogSettings log;
   MeetingSettings meeting;
+  verbs::Settings verbs;
 
   bool allowsTransport(std::string_view transport) const;
 

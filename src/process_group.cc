@@ -61,7 +61,11 @@ Result<ConnectionMemory> ProcessGroup::connection(int from, int to, int channel)
   for (const std::size_t route : parts_.routes[static_cast<std::size_t>(peer)]) {
     Transport& transport = *parts_.transports[route];
     Result<ConnectionMemory> memory = connectBy(transport, from, to, channel);
-    if (memory.ok() || memory.status().code() != StatusCode::kOutOfMemory) return memory;
+    // Where ends are made one by one the peer may have its own already: both must not differ.
+    const bool peerFails = transport.sharesMemory();
+    if (memory.ok() || !peerFails || memory.status().code() != StatusCode::kOutOfMemory) {
+      return memory;
+    }
     why = std::move(memory).status();
     notePassedOver(transport, from, to, why);
   }

@@ -72,6 +72,8 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
     return "ranks " + listRanks(ranksThatHaveNotTaken());
   }
 
+  std::vector<int> ranksThatHaveNotTaken() const override;
+
  private:
   /// What is known of a rank that is not reached by the board alone.
   struct RemoteRank {
@@ -116,7 +118,6 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   bool takenByAll() const;
   void awaitTaken();
   void warnOfUntaken() const;
-  std::vector<int> ranksThatHaveNotTaken() const;
 
   Parts parts_;
   /// Those of parts_.transports that have connections whose ends do not share memory: only they

@@ -10,6 +10,7 @@
 #include "src/transport_choice.h"
 #include "transports/shm/shm_transport.h"
 #include "transports/tcp/tcp_transport.h"
+#include "transports/verbs/make_transport.h"
 
 namespace rondo {
 
@@ -80,11 +81,22 @@ class Joining {
                                                  key_, SlotAccount(config_.slotMemoryBytes));
       transports_.push_back(shm_);
     }
-    if (!config_.allowsTransport("tcp")) return;
+    if (!config_.allowsTransport("verbs") && !config_.allowsTransport("tcp")) return;
     const ControlSettings settings = controlSettings(rank_, facts_.ranks, config_.meeting);
     Result<std::unique_ptr<ControlPlane>> control = ControlPlane::open(settings, key_);
     // Ranks that share memory do without.
     if (control.ok()) control_ = *std::move(control);
+    if (config_.allowsTransport("verbs")) {
+      transports_.push_back(
+          verbs::makeTransport({.rank = rank_,
+                                .slots = slots,
+                                .control = control_.get(),
+                                .whyNoControl = control.status(),
+                                .settings = config_.verbs,
+                                .connectTimeout = config_.connectTimeout,
+                                .account = SlotAccount(config_.slotMemoryBytes)}));
+    }
+    if (!config_.allowsTransport("tcp")) return;
     transports_.push_back(std::make_shared<tcp::TcpTransport>(
         rank_, slots, control_.get(), control.status(), config_.connectTimeout,
         SlotAccount(config_.slotMemoryBytes)));

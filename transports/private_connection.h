@@ -14,8 +14,12 @@ namespace rondo {
 class PrivateConnection {
  public:
   /// Slot memory is reserved here and touched by its first use. Null if there is no memory.
-  static std::unique_ptr<PrivateConnection> make(std::size_t slotBytes, std::uint32_t slotCount) {
-    auto made = std::unique_ptr<PrivateConnection>(new PrivateConnection(slotBytes, slotCount));
+  /// @param behind bytes that a transport wants for itself, right behind the slots
+  static std::unique_ptr<PrivateConnection> make(std::size_t slotBytes,
+                                                 std::uint32_t slotCount,
+                                                 std::size_t behind = 0) {
+    auto made =
+        std::unique_ptr<PrivateConnection>(new PrivateConnection(slotBytes, slotCount, behind));
     if (made->pages_.data() == nullptr) return nullptr;
     made->control_ = new (made->pages_.data()) ConnectionControl;
     return made;
@@ -43,9 +47,15 @@ class PrivateConnection {
 
   std::uint32_t slotCount() const { return slotCount_; }
 
+  std::byte* behindSlots() { return slots() + slotBytes_ * slotCount_; }
+
+  /// Of the memory that begins with the slots: whole pages, on which nothing else lies.
+  std::size_t bytes() const { return bytes_; }
+
  private:
-  PrivateConnection(std::size_t slotBytes, std::uint32_t slotCount)
-      : pages_(kControlBytes + wholePages(slotBytes * slotCount)),
+  PrivateConnection(std::size_t slotBytes, std::uint32_t slotCount, std::size_t behind)
+      : bytes_(wholePages(slotBytes * slotCount + behind)),
+        pages_(kControlBytes + bytes_),
         slotBytes_(slotBytes),
         slotCount_(slotCount) {}
 
@@ -53,6 +63,7 @@ class PrivateConnection {
 
   std::byte* slots() const { return pages_.data() + kControlBytes; }
 
+  std::size_t bytes_;
   AlignedBuffer pages_;
   ConnectionControl* control_ = nullptr;  // at their beginning
   std::size_t slotBytes_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/host/wait_place.h"
 #include "src/status.h"
@@ -53,6 +54,9 @@ class RankGroup {
 
   /// "ranks 2 and 3": to whom something posted is still on its way, for messages; may be empty.
   virtual std::string describeUnsent() const { return {}; }
+
+  /// Those ranks.
+  virtual std::vector<int> ranksThatHaveNotTaken() const { return {}; }
 
   /// Where `rank`, one of this process, waits for its peers. Valid as long as the group.
   virtual host::WaitPlace& waitPlace(int rank) = 0;

@@ -68,7 +68,8 @@ class Transport {
   /// The memory of the connection from rank `from` to rank `to`, one of which is this one, on
   /// `channel`. Does not wait for the peer to connect. Valid as long as the transport. Each end
   /// asks once.
-  /// @errors OutOfMemory: if the ends share memory, both get it, and the next transport is tried.
+  /// @errors OutOfMemory: if the ends share memory, both get it, and the next transport is tried;
+  ///   else the operation fails, for the other end may have made its own.
   virtual Result<ConnectionMemory> connect(int from, int to, int channel) = 0;
 
   /// Moves data of connections whose ends do not share memory; not called before there are some,
@@ -109,13 +110,13 @@ class Transport {
   Transport() = default;
   Transport(const Transport&) = default;
   Transport& operator=(const Transport&) = default;
-
-  /// The error of connect().
-  static Status noMemory(int from, int to, int channel, SlotShape slots) {
-    return Status::outOfMemory(
-        "connection from rank {} to rank {} channel {}: no memory for {} slots of {} bytes", from,
-        to, channel, slots.count, slots.bytes);
-  }
 };
+
+/// The error of Transport::connect().
+inline Status noMemory(int from, int to, int channel, SlotShape slots) {
+  return Status::outOfMemory(
+      "connection from rank {} to rank {} channel {}: no memory for {} slots of {} bytes", from, to,
+      channel, slots.count, slots.bytes);
+}
 
 }  // namespace rondo

@@ -9,6 +9,7 @@
 #include "src/control/dialer.h"
 #include "src/control/family_hint.h"
 #include "src/log.h"
+#include "src/net/address_list.h"
 #include "src/net/event_signal.h"
 #include "src/net/quiet_thread.h"
 
@@ -98,6 +99,23 @@ Status ControlPlane::start(ControlSubject& subject) {
   return {};
 }
 
+std::string ControlPlane::addressWord() const {
+  return listAddresses(addresses_, ",");
+}
+
+Status ControlPlane::learnPeers(const std::vector<std::string>& words) {
+  peers_.resize(words.size());
+  for (std::size_t rank = 0; rank < words.size(); ++rank) {
+    if (words[rank].empty()) continue;
+    Result<std::vector<SocketAddress>> addresses = parseAddresses(words[rank], ',');
+    if (!addresses.ok()) {
+      return addresses.status().withContext(fmt::format("the addresses of rank {}", rank));
+    }
+    peers_[rank] = *std::move(addresses);
+  }
+  return {};
+}
+
 /// A binary tree in which every rank's parent is lower.
 int ControlPlane::treeParent() const {
   return settings_.rank == 0 ? -1 : (settings_.rank - 1) / 2;
@@ -136,6 +154,17 @@ Result<FileDescriptor> ControlPlane::dial(int peer, PeerRole role, Deadline dead
                           familyHint({settings_.rank, addresses_}, {peer, addresses}));
 }
 
+Result<FileDescriptor> ControlPlane::dialData(int peer,
+                                              const OpenData& opening,
+                                              Deadline deadline) const {
+  Result<FileDescriptor> socket = dial(peer, PeerRole::kData, deadline);
+  RONDO_RETURN_IF_ERROR(socket.status());
+  std::vector<std::byte> bytes;
+  appendOpenData(bytes, opening);
+  RONDO_RETURN_IF_ERROR(sendAll(socket->get(), bytes, deadline, fmt::format("rank {}", peer)));
+  return socket;
+}
+
 void ControlPlane::ask(int peer) {
   const std::scoped_lock lock(mutex_);
   ControlLink* const link = findLink(peer);
@@ -151,12 +180,20 @@ void ControlPlane::spread(const Status& failure) {
   wake();
 }
 
-std::optional<std::pair<FileDescriptor, OpenData>> ControlPlane::takeDataSocket(int from,
-                                                                                int channel) {
+std::optional<ControlPlane::DataSocket> ControlPlane::takeDataSocket(DataWire wire,
+                                                                     int from,
+                                                                     int channel) {
   const std::scoped_lock lock(mutex_);
-  auto node = arrived_.extract(DataKey{from, channel});
+  auto node = arrived_.extract(DataKey{wire, from, channel});
   if (node.empty()) return std::nullopt;
   return std::move(node.mapped());
+}
+
+std::optional<ControlPlane::DataSocket> ControlPlane::takeDataSocket(DataWire wire) {
+  const std::scoped_lock lock(mutex_);
+  const auto first = arrived_.lower_bound(DataKey{wire, 0, 0});
+  if (first == arrived_.end() || std::get<DataWire>(first->first) != wire) return std::nullopt;
+  return std::move(arrived_.extract(first).mapped());
 }
 
 void ControlPlane::wake() const {
@@ -350,8 +387,8 @@ Status ControlPlane::receiveOpening(Opening& opening) {
   }
   const Result<OpenData> open = readOpenData(opening.reader.take());
   RONDO_RETURN_IF_ERROR(open.status());
-  arrived_.insert_or_assign(DataKey{opening.from, open->channel},
-                            std::pair(std::move(opening.socket), *open));
+  arrived_.insert_or_assign(DataKey{open->wire, opening.from, open->channel},
+                            DataSocket{opening.from, *open, std::move(opening.socket)});
   return {};
 }
 

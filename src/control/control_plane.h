@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -83,10 +84,14 @@ class ControlPlane {
   /// Where this rank can be reached, best first, for the others.
   const std::vector<SocketAddress>& addresses() const { return addresses_; }
 
-  /// Where the others are. Once, before start().
-  void setPeers(std::vector<std::vector<SocketAddress>> addresses) {
-    peers_ = std::move(addresses);
-  }
+  /// The same as one word, for learnPeers() of the others.
+  std::string addressWord() const;
+
+  /// Learns where the others are, before start(). May be called by several, each of which knows
+  /// some of them.
+  /// @param words by rank; empty for those that are not known
+  /// @errors InvalidArgument: some are no such words.
+  Status learnPeers(const std::vector<std::string>& words);
 
   /// Starts the thread; does nothing if it runs. Only then others can connect.
   /// @param subject must outlive this object.
@@ -109,19 +114,33 @@ class ControlPlane {
   ///   names the rank and its addresses. Aborted if the communicator fails meanwhile.
   Result<FileDescriptor> dial(int peer, PeerRole role, Deadline deadline) const;
 
+  /// A data connection to `peer`, which finds it by takeDataSocket().
+  /// @errors those of dial()
+  Result<FileDescriptor> dialData(int peer, const OpenData& opening, Deadline deadline) const;
+
   /// Has `peer` tell its news; nothing happens if there is no link to it.
   void ask(int peer);
 
   /// Tells all ranks that the communicator has failed; only the first failure is told.
   void spread(const Status& failure);
 
-  /// The data connection that rank `from` has opened on `channel`, once it is there.
-  std::optional<std::pair<FileDescriptor, OpenData>> takeDataSocket(int from, int channel);
+  /// A data connection that another rank has opened.
+  struct DataSocket {
+    int from = 0;
+    OpenData opening;
+    FileDescriptor socket;
+  };
+
+  /// The one that rank `from` has opened on `channel`, once it is there.
+  std::optional<DataSocket> takeDataSocket(DataWire wire, int from, int channel);
+
+  /// Any that has come.
+  std::optional<DataSocket> takeDataSocket(DataWire wire);
 
  private:
   struct Opening;  // a data connection that has not said which one it is
 
-  using DataKey = std::pair<int, int>;  // from, channel
+  using DataKey = std::tuple<DataWire, int, int>;  // wire, from, channel
 
   ControlPlane(const ControlSettings& settings,
                const SecretKey& key,
@@ -159,7 +178,7 @@ class ControlPlane {
   mutable std::mutex mutex_;    // guards what follows
   std::vector<std::unique_ptr<ControlLink>> links_;
   std::vector<std::unique_ptr<Opening>> openings_;
-  std::map<DataKey, std::pair<FileDescriptor, OpenData>> arrived_;
+  std::map<DataKey, DataSocket> arrived_;
   Status failure_;
   std::optional<Deadline> leaving_;  ///< until when goodbyes may take
   std::thread thread_;

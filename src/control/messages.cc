@@ -30,6 +30,7 @@ void appendNews(std::vector<std::byte>& stream, ControlMessage type, const RankN
 
 void appendOpenData(std::vector<std::byte>& stream, const OpenData& open) {
   FieldWriter fields;
+  fields.putU32(static_cast<std::uint32_t>(open.wire));
   fields.putU32(static_cast<std::uint32_t>(open.channel));
   fields.putU64(open.slotBytes);
   fields.putU32(open.slotCount);
@@ -60,10 +61,15 @@ Result<OpenData> readOpenData(const Frame& frame) {
   }
   FieldReader fields(frame.payload);
   OpenData open;
+  open.wire = static_cast<DataWire>(fields.takeU32());
   const std::uint32_t channel = fields.takeU32();
   open.slotBytes = static_cast<std::size_t>(fields.takeU64());
   open.slotCount = fields.takeU32();
   RONDO_RETURN_IF_ERROR(fields.finish());
+  if (open.wire != DataWire::kTcp && open.wire != DataWire::kVerbs) {
+    return Status::peerLost("its message opens a connection of an unknown kind, {}",
+                            static_cast<std::uint32_t>(open.wire));
+  }
   if (channel >= static_cast<std::uint32_t>(kMaxConnections)) {
     return Status::peerLost("its message opens channel {} of at most {}", channel, kMaxConnections);
   }

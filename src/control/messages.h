@@ -40,8 +40,12 @@ struct RankNews {
   friend bool operator==(const RankNews&, const RankNews&) = default;
 };
 
+/// Whose connection it is: what is said on its socket after it was opened.
+enum class DataWire : std::uint32_t { kTcp = 1, kVerbs = 2 };
+
 /// Which connection a socket is to carry.
 struct OpenData {
+  DataWire wire = DataWire::kTcp;
   int channel = 0;
   std::size_t slotBytes = 0;
   std::uint32_t slotCount = 0;

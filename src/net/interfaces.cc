@@ -13,6 +13,7 @@
 
 #include "src/net/errno_text.h"
 #include "src/net/file_descriptor.h"
+#include "src/net/name_filter.h"
 
 namespace rondo {
 
@@ -24,43 +25,10 @@ constexpr std::array kVirtualNames = {"docker*", "br-*",    "veth*", "virbr*", "
                                       "lxdbr*",  "podman*", "cni*",  "cali*",  "flannel*",
                                       "cilium*", "vnet*",   "tap*",  "dummy*"};
 
-bool matches(const char* pattern, const std::string& name) {
-  return ::fnmatch(pattern, name.c_str(), 0) == 0;
-}
-
 bool isVirtual(const std::string& name) {
   return std::any_of(kVirtualNames.begin(), kVirtualNames.end(),
-                     [&](const char* pattern) { return matches(pattern, name); });
+                     [&](const char* pattern) { return ::fnmatch(pattern, name.c_str(), 0) == 0; });
 }
-
-/// A parsed InterfaceRule::pattern.
-class NameFilter {
- public:
-  explicit NameFilter(std::string_view text) : excludes_(text.starts_with('^')) {
-    if (excludes_) text.remove_prefix(1);
-    while (!text.empty()) {
-      const std::size_t comma = std::min(text.find(','), text.size());
-      if (comma > 0) patterns_.emplace_back(text.substr(0, comma));
-      text.remove_prefix(std::min(comma + 1, text.size()));
-    }
-  }
-
-  bool accepts(const std::string& name) const {
-    return patterns_.empty() || isListed(name) != excludes_;
-  }
-
-  /// Whether the user has asked for this interface, rather than not ruled it out.
-  bool wants(const std::string& name) const { return !excludes_ && isListed(name); }
-
- private:
-  bool isListed(const std::string& name) const {
-    return std::any_of(patterns_.begin(), patterns_.end(),
-                       [&](const std::string& pattern) { return matches(pattern.c_str(), name); });
-  }
-
-  bool excludes_;
-  std::vector<std::string> patterns_;
-};
 
 bool isUsable(const InterfaceAddress& candidate) {
   const bool scoped =

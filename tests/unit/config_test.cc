@@ -81,6 +81,12 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_PORT", "5000-5100"},
                               {"RONDO_ADVERTISE", "10.0.0.1:4000"},
                               {"RONDO_HOST_ID", "blade-7"},
+                              {"RONDO_IB_DEVICES", "^mlx5_3"},
+                              {"RONDO_IB_GID_INDEX", "3"},
+                              {"RONDO_IB_TRAFFIC_CLASS", "106"},
+                              {"RONDO_IB_SERVICE_LEVEL", "2"},
+                              {"RONDO_IB_TIMEOUT", "20"},
+                              {"RONDO_IB_RETRIES", "0"},
                               {"RONDO_RANK", "0"},
                               {"RONDO_RANKS", "8"},
                               {"RONDO_ROOT", "node1:4000"},
@@ -107,6 +113,12 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.meeting.portLast, 5100);
   EXPECT_EQ(config.meeting.advertise, "10.0.0.1:4000");
   EXPECT_EQ(config.meeting.hostId, "blade-7");
+  EXPECT_EQ(config.verbs.devices, "^mlx5_3");
+  EXPECT_EQ(config.verbs.gidIndex, 3u);
+  EXPECT_EQ(config.verbs.trafficClass, 106);
+  EXPECT_EQ(config.verbs.serviceLevel, 2);
+  EXPECT_EQ(config.verbs.timeout, 20);
+  EXPECT_EQ(config.verbs.retries, 0);
   EXPECT_EQ(config.meeting.rank, 0);
   EXPECT_EQ(config.meeting.ranks, 8);
   EXPECT_EQ(config.meeting.root, "node1:4000");

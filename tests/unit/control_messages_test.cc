@@ -59,7 +59,7 @@ TEST(ControlMessages, NewsComeBackAsTheyWere) {
 
 TEST(ControlMessages, OpenDataComesBackAndItsChannelIsChecked) {
   for (const int channel : {0, 1, kMaxChannels - 1, kMaxChannels, 1 << 30}) {
-    const OpenData open{channel, 65536, 4};
+    const OpenData open{DataWire::kVerbs, channel, 65536, 4};
     std::vector<std::byte> stream;
     appendOpenData(stream, open);
     const Frame frame = frameOf(stream);
@@ -73,7 +73,7 @@ TEST(ControlMessages, OpenDataComesBackAndItsChannelIsChecked) {
 
 TEST(ControlMessages, NothingElseOpensAConnection) {
   std::vector<std::byte> stream;
-  appendOpenData(stream, {1, 64, 2});
+  appendOpenData(stream, {DataWire::kTcp, 1, 64, 2});
   Frame frame = frameOf(stream);
   frame.type = static_cast<std::uint16_t>(ControlMessage::kNews);
   EXPECT_EQ(readOpenData(frame).status().code(), StatusCode::kPeerLost);

@@ -100,7 +100,7 @@ class ControlPlaneTest : public ::testing::Test {
 
   ControlPlaneTest() : witnesses_(kRanks) {
     EXPECT_TRUE(configureLog({LogLevel::kWarn, log_}).ok());
-    std::vector<std::vector<SocketAddress>> addresses;
+    std::vector<std::string> addresses;
     for (int rank = 0; rank < kRanks; ++rank) {
       ControlSettings settings;
       settings.rank = rank;
@@ -108,10 +108,10 @@ class ControlPlaneTest : public ::testing::Test {
       settings.addresses.interfaces = "lo";
       settings.openingTimeout = std::chrono::milliseconds{500};
       planes_.push_back(*ControlPlane::open(settings, keyOf(1)));
-      addresses.push_back(planes_.back()->addresses());
+      addresses.push_back(planes_.back()->addressWord());
     }
     for (int rank = 0; rank < kRanks; ++rank) {
-      plane(rank).setPeers(addresses);
+      EXPECT_TRUE(plane(rank).learnPeers(addresses).ok());
       EXPECT_TRUE(plane(rank).start(witness(rank)).ok());
     }
   }
@@ -256,23 +256,36 @@ TEST_F(ControlPlaneTest, ALinkThatSpeaksNonsenseIsLost) {
 }
 
 TEST_F(ControlPlaneTest, HandsOutDataConnections) {
-  EXPECT_FALSE(plane(1).takeDataSocket(3, 7).has_value());
-  const Result<FileDescriptor> socket = plane(3).dial(1, PeerRole::kData, soon());
+  EXPECT_FALSE(plane(1).takeDataSocket(DataWire::kTcp, 3, 7).has_value());
+  const OpenData opening{DataWire::kTcp, 7, 4096, 4};
+  const Result<FileDescriptor> socket = plane(3).dialData(1, opening, soon());
   ASSERT_TRUE(socket.ok()) << socket.status().message();
-  std::vector<std::byte> opening;
-  appendOpenData(opening, {7, 4096, 4});
-  opening.push_back(std::byte{42});  // the first of the data
-  ASSERT_TRUE(sendAll(socket->get(), opening, soon(), "rank 1").ok());
-  std::optional<std::pair<FileDescriptor, OpenData>> taken;
+  const std::array first{std::byte{42}};  // of the data
+  ASSERT_TRUE(sendAll(socket->get(), first, soon(), "rank 1").ok());
+  std::optional<ControlPlane::DataSocket> taken;
   ASSERT_TRUE(eventually([&] {
-    taken = plane(1).takeDataSocket(3, 7);
+    taken = plane(1).takeDataSocket(DataWire::kTcp, 3, 7);
     return taken.has_value();
   }));
-  EXPECT_EQ(taken->second, (OpenData{7, 4096, 4}));
+  EXPECT_EQ(taken->opening, opening);
+  EXPECT_EQ(taken->from, 3);
   std::array<std::byte, 1> data{};
-  ASSERT_TRUE(recvAll(taken->first.get(), data, soon(), "rank 3").ok());
+  ASSERT_TRUE(recvAll(taken->socket.get(), data, soon(), "rank 3").ok());
   EXPECT_EQ(data[0], std::byte{42});
-  EXPECT_FALSE(plane(1).takeDataSocket(3, 7).has_value()) << "once";
+  EXPECT_FALSE(plane(1).takeDataSocket(DataWire::kTcp, 3, 7).has_value()) << "once";
+}
+
+TEST_F(ControlPlaneTest, DataConnectionsOfOneKindAreNotThoseOfAnother) {
+  const OpenData opening{DataWire::kVerbs, 7, 4096, 4};
+  const Result<FileDescriptor> socket = plane(3).dialData(1, opening, soon());
+  ASSERT_TRUE(socket.ok()) << socket.status().message();
+  std::optional<ControlPlane::DataSocket> taken;
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_FALSE(plane(1).takeDataSocket(DataWire::kTcp).has_value());
+    taken = plane(1).takeDataSocket(DataWire::kVerbs);
+    return taken.has_value();
+  }));
+  EXPECT_EQ(taken->opening, opening);
 }
 
 TEST_F(ControlPlaneTest, DropsADataConnectionThatDoesNotSayWhichOneItIs) {

@@ -43,7 +43,7 @@ class SendLink {
   bool taken() const { return ended() || released() == posted(); }
 
   /// Why nothing more can be sent; empty while it can.
-  const std::string& whyEnded() const { return whyEnded_; }
+  const std::string& whyLost() const { return whyEnded_; }
 
   /// Slots that the executor has filled, so far.
   std::uint64_t posted() const { return host::observeCounter(connection_->control().tail.value); }

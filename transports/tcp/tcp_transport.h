@@ -2,16 +2,12 @@
 // of a connection has slots of its own; progress() moves them across.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <mutex>
-#include <utility>
-
 #include "src/control/control_plane.h"
 #include "transports/slot_account.h"
 #include "transports/tcp/recv_link.h"
 #include "transports/tcp/send_link.h"
 #include "transports/transport.h"
+#include "transports/wire_links.h"
 
 namespace rondo::tcp {
 
@@ -44,23 +40,29 @@ class TcpTransport final : public Transport {
   Result<ConnectionMemory> connect(int from, int to, int channel) override;
 
   Result<bool> progress() override;
-  bool flushed() const override;
-  bool taken() const override;
-  Traffic traffic(int peer) const override;
-  bool drained(int peer) const override;
-  std::string whyLost(int peer) const override;
+
+  bool flushed() const override { return links_.flushed(); }
+
+  bool taken() const override { return links_.taken(); }
+
+  Traffic traffic(int peer) const override { return links_.traffic(peer); }
+
+  bool drained(int peer) const override { return links_.drained(peer); }
+
+  std::string whyLost(int peer) const override { return links_.whyLost(peer); }
+
   void watch(std::vector<int>& descriptors) const override;
-  std::size_t memoryBytes() const override;
-  void close() override;
+
+  std::size_t memoryBytes() const override { return account_.held(); }
+
+  void close() override { links_.close(); }
 
  private:
-  using Key = std::pair<int, int>;  // peer, channel
+  using Links = WireLinks<SendLink, RecvLink>;
 
   Result<ConnectionMemory> connectSend(int to, int channel);
   Result<ConnectionMemory> connectRecv(int from, int channel);
-  Result<std::unique_ptr<PrivateConnection>> makeEnd(int from, int to, int channel);
-  Result<FileDescriptor> openData(int to, OpenData opening, Deadline deadline);
-  Status adoptArrival(Key key, RecvLink& link);
+  Status adoptArrival(Links::Key key, RecvLink& link);
 
   const int rank_;
   const SlotShape slots_;
@@ -68,9 +70,7 @@ class TcpTransport final : public Transport {
   const Status whyNot_;
   const std::chrono::milliseconds connectTimeout_;
   SlotAccount account_;
-  mutable std::mutex mutex_;  // held to change the maps, and by traffic(), to read them
-  std::map<Key, SendLink> sends_;
-  std::map<Key, RecvLink> recvs_;
+  Links links_;
 };
 
 }  // namespace rondo::tcp

@@ -1,0 +1,108 @@
+// What both ends of a connection over verbs have: slots in registered memory, a queue pair, and the
+// socket by which they told each other about them and by which they part.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "src/control/control_link.h"
+#include "src/net/file_descriptor.h"
+#include "src/status.h"
+#include "transports/private_connection.h"
+#include "transports/verbs/queue_pair.h"
+
+namespace rondo::verbs {
+
+/// What an end is made of. Destroyed in the order that libibverbs demands.
+struct EndParts {
+  int peer = 0;
+  std::unique_ptr<PrivateConnection> connection;  ///< with room for a header per slot behind them
+  Owned<ibv_mr> memory{nullptr, nullptr};         ///< all of it, registered
+  std::unique_ptr<QueuePair> pair;                ///< null: the peer is gone, and nothing can cross
+};
+
+/// Room for headers behind the slots of a connection.
+constexpr std::size_t headerBytes(std::uint32_t slots) {
+  return slots * sizeof(SlotEntry);
+}
+
+/// Makes the parts of an end.
+/// @param receives whether the peer will write into its memory
+/// @errors SystemError, which names port, bytes and, if that may be it, the limit of locked memory.
+Result<EndParts> makeEndParts(int peer,
+                              std::unique_ptr<PrivateConnection> connection,
+                              PortChoice place,
+                              bool receives,
+                              const Settings& settings);
+
+/// @threads one at a time; posted() and released() any.
+class LinkEnd {
+ public:
+  int peer() const { return parts_.peer; }
+
+  ConnectionMemory memory() { return parts_.connection->memory(); }
+
+  /// -1: none yet, or none any more.
+  int socket() const { return socket_ ? socket_->socket() : -1; }
+
+  /// Whether what is posted can cross.
+  bool connected() const { return connected_; }
+
+  /// Has the device report the next completion.
+  /// @return false if there is something to do already.
+  bool prepareSleep() { return parts_.pair == nullptr || parts_.pair->prepareSleep(); }
+
+  /// Slots that were filled at this end, so far: by the executor or by the peer.
+  std::uint64_t filled() const {
+    return host::observeCounter(parts_.connection->control().tail.value);
+  }
+
+  /// Slots that were released at this end, so far: by the executor or by the peer.
+  std::uint64_t released() const {
+    return host::observeCounter(parts_.connection->control().head.value);
+  }
+
+ protected:
+  explicit LinkEnd(EndParts parts) : parts_(std::move(parts)) {}
+
+  ~LinkEnd() = default;
+  LinkEnd(const LinkEnd&) = delete;
+  LinkEnd& operator=(const LinkEnd&) = delete;
+
+  void takeSocket(FileDescriptor socket) { socket_.emplace(parts_.peer, std::move(socket)); }
+
+  void closeSocket() { socket_.reset(); }
+
+  /// The next message that has come on the socket.
+  /// @errors PeerLost: the socket's end.
+  Result<std::optional<Frame>> nextMessage();
+
+  /// Says what this end is, so that the peer can connect to it.
+  /// @errors PeerLost.
+  Status tellEndpoint();
+
+  /// Connects the queue pair to the end that the peer has described.
+  /// @errors Mismatch, SystemError.
+  Status connectTo(const Frame& description);
+
+  /// Says how far this end has got, and ends the socket.
+  void sayGoodbye(std::uint64_t count);
+
+  /// Where the header of filling `number` is.
+  SlotEntry* header(std::uint64_t number);
+
+  /// What a completion that is no success means.
+  std::string describeFailure(const ibv_wc& completion) const;
+
+  Status brokenProtocol(std::string_view fault) const;
+
+  EndParts parts_;
+  Endpoint peerEnd_;  ///< once connected
+
+ private:
+  std::optional<ControlLink> socket_;
+  bool connected_ = false;
+};
+
+}  // namespace rondo::verbs

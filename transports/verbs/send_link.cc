@@ -1,0 +1,165 @@
+#include "transports/verbs/send_link.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <arpa/inet.h>
+
+namespace rondo::verbs {
+
+namespace {
+
+/// For the adapter to deliver what it was given, when a rank leaves before that was taken.
+constexpr std::chrono::milliseconds kLastWrites{200};
+
+}  // namespace
+
+void SendLink::tell() {
+  const Status told = tellEndpoint();
+  if (!told.ok()) end(std::string(told.message()));
+}
+
+Result<bool> SendLink::progress(bool look) {
+  if (ended()) return false;
+  if (look) RONDO_RETURN_IF_ERROR(readMessages());
+  Result<bool> completed = takeCompletions();
+  if (!completed.ok() || ended() || !connected()) return completed;
+  const Result<bool> posted = postSlots();
+  RONDO_RETURN_IF_ERROR(posted.status());
+  return *posted || *completed;
+}
+
+Status SendLink::readMessages() {
+  for (;;) {
+    const Result<std::optional<Frame>> message = nextMessage();
+    if (!message.ok()) {
+      // The last credits may have come before.
+      RONDO_RETURN_IF_ERROR(takeCompletions().status());
+      end(std::string(message.status().message()));
+      return {};
+    }
+    if (!message->has_value()) return {};
+    RONDO_RETURN_IF_ERROR(onMessage(**message));
+    if (ended()) return {};
+  }
+}
+
+Status SendLink::onMessage(const Frame& frame) {
+  if (frame.type == static_cast<std::uint16_t>(WireMessage::kEndpoint) && !connected()) {
+    return connectTo(frame);
+  }
+  if (frame.type != static_cast<std::uint16_t>(WireMessage::kGoodbye)) {
+    return brokenProtocol("its message has no place here");
+  }
+  const Result<std::uint64_t> released = readGoodbye(frame);
+  if (!released.ok()) return brokenProtocol(released.status().message());
+  RONDO_RETURN_IF_ERROR(takeCompletions().status());
+  RONDO_RETURN_IF_ERROR(takeCredit(*released));
+  end("it has left");
+  return {};
+}
+
+Result<bool> SendLink::takeCompletions() {
+  bool moved = false;
+  if (parts_.pair == nullptr) return moved;
+  while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
+    moved = true;
+    if (completion->status != IBV_WC_SUCCESS) {
+      // Those that follow only say that the queue pair has stopped.
+      end(describeFailure(*completion));
+      return moved;
+    }
+    RONDO_RETURN_IF_ERROR(onCompletion(*completion));
+  }
+  return moved;
+}
+
+Status SendLink::onCompletion(const ibv_wc& completion) {
+  if (completion.opcode == IBV_WC_RDMA_WRITE) {
+    ++completed_;  // only headers report, one for each slot
+    return {};
+  }
+  if (completion.opcode != IBV_WC_RECV || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
+    return brokenProtocol("its message is no credit");
+  }
+  RONDO_RETURN_IF_ERROR(takeCredit(widen(ntohl(completion.imm_data), released())));
+  return parts_.pair->postReceive();
+}
+
+Status SendLink::takeCredit(std::uint64_t credit) {
+  if (credit < released()) return brokenProtocol("it takes back slots that it has released");
+  if (credit > sent_) return brokenProtocol("it releases slots that were never sent");
+  host::postCounter(parts_.connection->control().head.value, credit);
+  return {};
+}
+
+/// The peer may have fewer slots than this end; and what the adapter has not reported yet still
+/// takes its room.
+Result<bool> SendLink::postSlots() {
+  bool moved = false;
+  const auto room = [&](std::uint64_t done) {
+    return sent_ - done < std::min(peerEnd_.slots, parts_.connection->slotCount());
+  };
+  while (sent_ < filled() && room(released()) && room(completed_)) {
+    RONDO_RETURN_IF_ERROR(postSlot(sent_));
+    ++sent_;
+    moved = true;
+  }
+  return moved;
+}
+
+Status SendLink::postSlot(std::uint64_t number) {
+  const SlotEntry& entry = parts_.connection->entry(number);
+  RONDO_RETURN_IF_ERROR(postPayload(number, entry.bytes));
+  SlotEntry* const own = header(number);
+  *own = entry;
+  ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(own),
+                .length = sizeof *own,
+                .lkey = parts_.memory->lkey};
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.imm_data = htonl(static_cast<std::uint32_t>(number));
+  request.wr.rdma.remote_addr =
+      peerEnd_.headersAddress + number % peerEnd_.slots * sizeof(SlotEntry);
+  request.wr.rdma.rkey = peerEnd_.key;
+  return parts_.pair->send(request, piece);
+}
+
+Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
+  const std::uint64_t most = parts_.pair->port().mostBytes();
+  const std::uint64_t to =
+      peerEnd_.slotsAddress + number % peerEnd_.slots * parts_.connection->slotBytes();
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::uint64_t length = most == 0 ? bytes : std::min(bytes - done, most);
+    ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(parts_.connection->slot(number)) + done,
+                  .length = static_cast<std::uint32_t>(length),
+                  .lkey = parts_.memory->lkey};
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_RDMA_WRITE;
+    request.wr.rdma.remote_addr = to + done;
+    request.wr.rdma.rkey = peerEnd_.key;
+    RONDO_RETURN_IF_ERROR(parts_.pair->send(request, piece));
+    done += length;
+  }
+  return {};
+}
+
+void SendLink::close() {
+  const Deadline deadline = Deadline::within(kLastWrites);
+  while (!ended() && completed_ < sent_ && !deadline.passed()) {
+    if (!takeCompletions().ok()) break;
+    std::this_thread::yield();
+  }
+  sayGoodbye(sent_);
+  end("closed");
+}
+
+void SendLink::end(std::string why) {
+  if (ended()) return;  // the first cause counts
+  gone_ = std::move(why);
+  closeSocket();
+}
+
+}  // namespace rondo::verbs

@@ -1,0 +1,66 @@
+// The sending end of a connection over verbs: what the executor has put into slots is written into
+// the peer's, credits come back.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "transports/verbs/link_end.h"
+
+namespace rondo::verbs {
+
+/// @threads as LinkEnd
+class SendLink final : public LinkEnd {
+ public:
+  /// An end that `socket` leads to the peer of; whoever makes it has to call tell().
+  SendLink(EndParts parts, FileDescriptor socket) : LinkEnd(std::move(parts)) {
+    takeSocket(std::move(socket));
+  }
+
+  /// An end whose peer cannot be reached; it has ended from the start.
+  SendLink(EndParts parts, std::string whyEnded)
+      : LinkEnd(std::move(parts)), gone_(std::move(whyEnded)) {}
+
+  /// Says to the peer what this end is.
+  void tell();
+
+  /// Sends and takes what is possible at once.
+  /// @param look whether to look at the socket, too
+  /// @return whether something moved.
+  /// @errors Mismatch: the peer does not keep to the protocol; SystemError: this rank's adapter.
+  Result<bool> progress(bool look);
+
+  /// Whether all that was posted has arrived in the peer's memory, or never can: what an adapter
+  /// still has to send is lost when this process ends.
+  bool flushed() const { return ended() || completed_ == filled(); }
+
+  /// Whether the peer has taken all that was posted, or never can.
+  bool taken() const { return ended() || released() == filled(); }
+
+  /// Why what was posted and not taken never will be; else empty.
+  std::string whyLost() const { return released() == filled() ? std::string() : gone_; }
+
+  std::uint64_t posted() const { return filled(); }
+
+  /// Waits a moment for what is under way, and says that nothing follows.
+  void close();
+
+ private:
+  bool ended() const { return !gone_.empty(); }
+
+  Status readMessages();
+  Status onMessage(const Frame& frame);
+  Result<bool> takeCompletions();
+  Status onCompletion(const ibv_wc& completion);
+  Status takeCredit(std::uint64_t released);
+  Result<bool> postSlots();
+  Status postSlot(std::uint64_t number);
+  Status postPayload(std::uint64_t number, std::uint64_t bytes);
+  void end(std::string why);
+
+  std::uint64_t sent_ = 0;       ///< slots handed to the adapter
+  std::uint64_t completed_ = 0;  ///< slots of which it says that they are there
+  std::string gone_;             ///< why nothing can be sent any more
+};
+
+}  // namespace rondo::verbs

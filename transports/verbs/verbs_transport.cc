@@ -1,0 +1,281 @@
+#include "transports/verbs/verbs_transport.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <unistd.h>
+
+#include "src/log.h"
+#include "src/net/event_signal.h"
+
+namespace rondo::verbs {
+
+namespace {
+
+/// Turns in which nothing moves until sockets and adapters' events are looked at: a system call
+/// takes as long as some ten turns.
+constexpr int kTurnsBetweenLooks = 64;
+
+constexpr char kSeparator = '@';
+
+/// The parts of an offer.
+struct Offer {
+  std::string_view ports;
+  std::string_view control;
+};
+
+std::optional<Offer> parseOffer(std::string_view text) {
+  const std::size_t first = text.find(kSeparator);
+  const std::size_t second = text.find(kSeparator, first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  return Offer{text.substr(first + 1, second - first - 1), text.substr(second + 1)};
+}
+
+Result<FileDescriptor> makeAlwaysReady() {
+  Result<FileDescriptor> signal = makeEventSignal();
+  const std::uint64_t one = 1;
+  if (signal.ok() && ::write(signal->get(), &one, sizeof one) != sizeof one) {
+    return Status::systemError("cannot write to an eventfd");
+  }
+  return signal;
+}
+
+}  // namespace
+
+std::shared_ptr<Transport> makeTransport(TransportParts parts) {
+  return std::make_shared<VerbsTransport>(std::move(parts));
+}
+
+bool usesEmulatedAdapter(const Settings& settings) {
+  const Result<const Library*> library = systemLibrary();
+  if (!library.ok()) return false;
+  const auto ports = findPorts(**library, settings);
+  return ports.ok() &&
+         std::ranges::any_of(*ports, [](const auto& port) { return port->device().emulated(); });
+}
+
+// Who is reached.
+
+Result<std::string> VerbsTransport::offer() {
+  if (parts_.control == nullptr) return parts_.whyNoControl;
+  const Result<const Library*> library = systemLibrary();
+  RONDO_RETURN_IF_ERROR(library.status());
+  Result<std::vector<std::shared_ptr<Port>>> ports = findPorts(**library, parts_.settings);
+  if (ports.status().code() == StatusCode::kInvalidArgument) {
+    RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank}, "verbs is not used: {}",
+              ports.status().message());
+  }
+  RONDO_RETURN_IF_ERROR(ports.status());
+  ports_ = *std::move(ports);
+  std::vector<PortOffer> offers;
+  for (const auto& port : ports_)
+    offers.push_back(port->offer());
+  const std::string rank = fmt::format("{}{}", parts_.rank, kSeparator);
+  const std::string control = kSeparator + parts_.control->addressWord();
+  ownPorts_ = encodePorts(std::move(offers), kMaxOfferBytes - rank.size() - control.size());
+  return rank + ownPorts_ + control;
+}
+
+Result<std::vector<PortPair>> VerbsTransport::pairsWith(int peer, std::string_view offer) const {
+  const std::optional<Offer> parts = parseOffer(offer);
+  if (!parts) return Status::invalidArgument("\"{}\" is no offer", offer);
+  const Result<std::vector<PortOffer>> own = decodePorts(ownPorts_);
+  const Result<std::vector<PortOffer>> theirs = decodePorts(parts->ports);
+  RONDO_RETURN_IF_ERROR(own.status());
+  RONDO_RETURN_IF_ERROR(theirs.status());
+  if (parts_.rank < peer) return pairPorts(*own, *theirs);
+  std::vector<PortPair> pairs = pairPorts(*theirs, *own);
+  for (PortPair& pair : pairs)
+    pair = {pair.peer, pair.peerGid, pair.own, pair.ownGid};
+  return pairs;
+}
+
+bool VerbsTransport::canReach(int peer, std::string_view offer) const {
+  const Result<std::vector<PortPair>> pairs = pairsWith(peer, offer);
+  return pairs.ok() && !pairs->empty();
+}
+
+Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*deadline*/) {
+  pairs_.resize(offers.size());
+  std::vector<std::string> control(offers.size());
+  for (std::size_t peer = 0; peer < offers.size(); ++peer) {
+    const std::optional<Offer> parts = parseOffer(offers[peer]);
+    if (!parts) continue;
+    control[peer] = parts->control;
+    if (static_cast<int>(peer) == parts_.rank) continue;
+    Result<std::vector<PortPair>> pairs = pairsWith(static_cast<int>(peer), offers[peer]);
+    RONDO_RETURN_IF_ERROR(pairs.status());
+    pairs_[peer] = *std::move(pairs);
+  }
+  RONDO_RETURN_IF_ERROR(parts_.control->learnPeers(control));
+  Result<FileDescriptor> ready = makeAlwaysReady();
+  RONDO_RETURN_IF_ERROR(ready.status());
+  alwaysReady_ = *std::move(ready);
+  std::string names;
+  for (const auto& port : ports_) {
+    auto trial = PrivateConnection::make(parts_.slots.bytes, parts_.slots.count,
+                                         headerBytes(parts_.slots.count));
+    if (trial == nullptr) return noMemory(parts_.rank, parts_.rank, 0, parts_.slots);
+    RONDO_RETURN_IF_ERROR(
+        makeEndParts(parts_.rank, std::move(trial), {port, 0}, true, parts_.settings).status());
+    if (devices_.empty() || devices_.back().get() != &port->device())
+      devices_.push_back(port->sharedDevice());
+    names += (names.empty() ? "" : ", ") + port->describe();
+  }
+  RONDO_LOG(kInfo, kTransport, LogContext{.rank = parts_.rank}, "verbs uses {}", names);
+  return {};
+}
+
+// Connections.
+
+/// Connections take turns over the ports. The middle of the two ranks is another one for each
+/// neighbour in a ring, and for most peers of a star.
+PortChoice VerbsTransport::choosePort(int peer, int channel) const {
+  const std::vector<PortPair>& pairs = pairs_[static_cast<std::size_t>(peer)];
+  const auto turn = static_cast<std::size_t>((parts_.rank + peer) / 2 + channel);
+  const PortPair& pair = pairs[turn % pairs.size()];
+  return {ports_[pair.own], pair.ownGid};
+}
+
+Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
+  const bool receives = to == parts_.rank;
+  const int peer = receives ? from : to;
+  auto connection =
+      makePaidConnection(parts_.account, parts_.slots, from, to, channel, sizeof(SlotEntry));
+  RONDO_RETURN_IF_ERROR(connection.status());
+  const PortChoice place = choosePort(peer, channel);
+  RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
+            "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
+            place.port->name(), gidText(place.port->gids()[place.gid].gid));
+  Result<EndParts> parts =
+      makeEndParts(peer, *std::move(connection), place, receives, parts_.settings);
+  if (parts.ok()) return parts;
+  return std::move(parts).status().withContext(
+      fmt::format("connection from rank {} to rank {} channel {}", from, to, channel));
+}
+
+Result<ConnectionMemory> VerbsTransport::connect(int from, int to, int channel) {
+  if (from == parts_.rank) return connectSend(to, channel);
+  const Result<RecvLink*> link = receivingEnd(from, channel);
+  RONDO_RETURN_IF_ERROR(link.status());
+  return (*link)->memory();
+}
+
+Result<ConnectionMemory> VerbsTransport::connectSend(int to, int channel) {
+  Result<EndParts> end = makeEnd(parts_.rank, to, channel);
+  RONDO_RETURN_IF_ERROR(end.status());
+  Result<FileDescriptor> socket = parts_.control->dialData(
+      to, {DataWire::kVerbs, channel, parts_.slots.bytes, end->connection->slotCount()},
+      Deadline::within(parts_.connectTimeout));
+  if (socket.ok()) {
+    SendLink& link = links_.addSend({to, channel}, *std::move(end), *std::move(socket));
+    link.tell();
+    return link.memory();
+  }
+  if (socket.status().code() != StatusCode::kPeerLost) return std::move(socket).status();
+  // A peer that is gone is no error of connecting: what it did last may explain it better.
+  return links_.addSend({to, channel}, *std::move(end), std::string(socket.status().message()))
+      .memory();
+}
+
+/// Made by whichever is first, this rank's connect() or the peer's: a sender must not wait for a
+/// rank that is in another call.
+Result<RecvLink*> VerbsTransport::receivingEnd(int from, int channel) {
+  const auto found = links_.recvs().find({from, channel});
+  if (found != links_.recvs().end()) return &found->second;
+  Result<EndParts> end = makeEnd(from, parts_.rank, channel);
+  RONDO_RETURN_IF_ERROR(end.status());
+  return &links_.addRecv({from, channel}, *std::move(end));
+}
+
+// Moving data.
+
+Result<bool> VerbsTransport::progress() {
+  const bool look = std::exchange(slept_, false) || ++idleTurns_ >= kTurnsBetweenLooks;
+  if (look) {
+    idleTurns_ = 0;
+    RONDO_RETURN_IF_ERROR(lookAround());
+  }
+  bool moved = false;
+  const auto step = [&](auto& links) -> Status {
+    for (auto& [key, link] : links) {
+      const Result<bool> progressed = link.progress(look);
+      RONDO_RETURN_IF_ERROR(progressed.status());
+      moved |= *progressed;
+    }
+    return {};
+  };
+  RONDO_RETURN_IF_ERROR(step(links_.recvs()));
+  RONDO_RETURN_IF_ERROR(step(links_.sends()));
+  if (moved) idleTurns_ = 0;
+  return moved;
+}
+
+Status VerbsTransport::lookAround() {
+  RONDO_RETURN_IF_ERROR(adoptArrivals());
+  return checkPorts();
+}
+
+Status VerbsTransport::adoptArrivals() {
+  while (auto arrival = parts_.control->takeDataSocket(DataWire::kVerbs)) {
+    const OpenData& opening = arrival->opening;
+    const auto from = static_cast<std::size_t>(arrival->from);
+    if (from >= pairs_.size() || pairs_[from].empty()) continue;  // it does not know what we know
+    if (opening.slotBytes != parts_.slots.bytes) {
+      return Status::mismatch("rank {} sends slots of {} bytes, rank {} expects {}", arrival->from,
+                              opening.slotBytes, parts_.rank, parts_.slots.bytes);
+    }
+    const Result<RecvLink*> link = receivingEnd(arrival->from, opening.channel);
+    RONDO_RETURN_IF_ERROR(link.status());
+    (*link)->adopt(std::move(arrival->socket));
+  }
+  return {};
+}
+
+/// A port that is down may come back while adapters still repeat what was lost.
+Status VerbsTransport::checkPorts() {
+  for (const auto& device : devices_) {
+    while (const std::optional<Device::Event> event = device->nextEvent()) {
+      RONDO_LOG(kInfo, kTransport, LogContext{.rank = parts_.rank}, "{} port {}: {}",
+                device->name(), event->port, device->library().eventText(event->type));
+      for (const auto& port : ports_)
+        if (&port->device() == device.get()) port->onEvent(*event, patience());
+    }
+  }
+  for (const auto& port : ports_) {
+    const std::string trouble = port->trouble();
+    if (!trouble.empty()) return Status::systemError("{} {}", port->name(), trouble);
+  }
+  return {};
+}
+
+std::chrono::milliseconds VerbsTransport::patience() const {
+  const Settings& settings = parts_.settings;
+  const double micros = 4.096 * static_cast<double>(std::uint64_t{1} << settings.timeout);
+  const auto once = std::chrono::milliseconds(static_cast<std::int64_t>(micros / 1000));
+  return std::max(std::chrono::milliseconds{1}, once * (settings.retries + 1));
+}
+
+/// Before a rank sleeps: has all adapters report, so that they wake it.
+void VerbsTransport::watch(std::vector<int>& descriptors) const {
+  slept_ = true;
+  for (const auto& device : devices_) {
+    QueuePair::takeReports(*device);
+    descriptors.push_back(device->channel()->fd);
+    descriptors.push_back(device->context()->async_fd);
+  }
+  bool quiet = true;
+  for (auto& [key, link] : links_.recvs()) {
+    quiet &= link.ended() || link.prepareSleep();
+    if (link.socket() >= 0) descriptors.push_back(link.socket());
+  }
+  for (auto& [key, link] : links_.sends()) {
+    quiet &= link.taken() || link.prepareSleep();
+    // A peer from which nothing is expected may leave; the end of its socket must wake nobody then.
+    if (!link.taken() && link.socket() >= 0) descriptors.push_back(link.socket());
+  }
+  if (!quiet) descriptors.push_back(alwaysReady_.get());
+}
+
+}  // namespace rondo::verbs

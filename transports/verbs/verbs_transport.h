@@ -1,0 +1,81 @@
+// The verbs transport: reaches ranks by the adapters of both, one queue pair per connection. Each
+// end of a connection has slots of its own; the sender's adapter writes into the receiver's.
+// docs/transports.md draws who writes what where.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "transports/verbs/device.h"
+#include "transports/verbs/make_transport.h"
+#include "transports/verbs/recv_link.h"
+#include "transports/verbs/send_link.h"
+#include "transports/wire_links.h"
+
+namespace rondo::verbs {
+
+class VerbsTransport final : public Transport {
+ public:
+  explicit VerbsTransport(TransportParts parts) : parts_(std::move(parts)) {}
+
+  std::string_view name() const override { return "verbs"; }
+
+  bool sharesMemory() const override { return false; }
+
+  /// "3@E0a000001/E0a000102@10.0.0.1:4000": the rank, its ports (reach.h), its control plane.
+  Result<std::string> offer() override;
+
+  bool canReach(int peer, std::string_view offer) const override;
+
+  /// Also tries whether memory for a connection can be registered: where it cannot, all ranks do
+  /// without verbs, rather than find out one by one.
+  Status open(const std::vector<std::string>& offers, Deadline deadline) override;
+
+  /// Makes the connection if this rank sends; if it receives, the peer makes it.
+  /// @errors those of ControlPlane::dial() but PeerLost, which whyLost() tells; OutOfMemory;
+  ///   SystemError (the adapter lacks something).
+  Result<ConnectionMemory> connect(int from, int to, int channel) override;
+
+  Result<bool> progress() override;
+
+  bool flushed() const override { return links_.flushed(); }
+
+  bool taken() const override { return links_.taken(); }
+
+  Traffic traffic(int peer) const override { return links_.traffic(peer); }
+
+  bool drained(int peer) const override { return links_.drained(peer); }
+
+  std::string whyLost(int peer) const override { return links_.whyLost(peer); }
+
+  void watch(std::vector<int>& descriptors) const override;
+
+  std::size_t memoryBytes() const override { return parts_.account.held(); }
+
+  void close() override { links_.close(); }
+
+ private:
+  using Links = WireLinks<SendLink, RecvLink>;
+
+  Result<std::vector<PortPair>> pairsWith(int peer, std::string_view offer) const;
+  PortChoice choosePort(int peer, int channel) const;
+  Result<EndParts> makeEnd(int from, int to, int channel);
+  Result<ConnectionMemory> connectSend(int to, int channel);
+  Result<RecvLink*> receivingEnd(int from, int channel);
+  Status lookAround();
+  Status adoptArrivals();
+  Status checkPorts();
+  std::chrono::milliseconds patience() const;
+
+  TransportParts parts_;
+  std::string ownPorts_;  // as offered
+  std::vector<std::shared_ptr<Port>> ports_;
+  std::vector<std::shared_ptr<Device>> devices_;  // of ports_, each once
+  std::vector<std::vector<PortPair>> pairs_;      // by peer; empty: not reached
+  int idleTurns_ = 0;
+  mutable bool slept_ = false;  // set by watch(), which also has the links' adapters report
+  FileDescriptor alwaysReady_;  // stands for what is there already
+  mutable Links links_;         // destroyed before the ports
+};
+
+}  // namespace rondo::verbs
