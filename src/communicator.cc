@@ -212,6 +212,7 @@ Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t strea
     const Result<Plan> made = makePlan(request, facts_, settings_);
     if (!made.ok()) return failOrReject(made.status());
     plan = *made;
+    plan.protocol = cuda::chooseProtocol(request, ranks(), config_.cudaProtocol);
   }
   beginCall(request, plan);
   const Status queued = device_->run(call, request, plan, current_, stream);

@@ -139,6 +139,11 @@ Verdict storeTransports(Config& config, std::string_view text) {
   return {};
 }
 
+Verdict storeProtocol(Config& config, std::string_view text) {
+  config.cudaProtocol = device::findProtocol(text);
+  return {config.cudaProtocol.has_value() || text == "auto", {}};
+}
+
 /// Stores a text that is printable and has no spaces, as addresses, names and patterns have none.
 template <auto kMember>
 Verdict storeWord(Config& config, std::string_view text) {
@@ -213,6 +218,8 @@ constexpr Setting kSettings[] = {
     {"RONDO_CONNECT_TIMEOUT_MS", "", std::monostate{}, "60000", kMillisAccepted,
      storeNumber<&Config::connectTimeout, 1, kMaxMillis>},
     {"RONDO_TRANSPORT", "", std::monostate{}, "shm,tcp", "a list of shm and tcp", storeTransports},
+    {"RONDO_CUDA_PROTOCOL", "", std::monostate{}, "auto", "auto, slots, lines or wide_lines",
+     storeProtocol},
     {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
      "error, warn, info, debug or trace", storeLogLevel},
     {"RONDO_LOG_FILE", "", std::monostate{}, "",

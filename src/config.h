@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "collectives/registry.h"
+#include "kernels/cuda/protocol.h"
 #include "rondo/rondo.h"
 #include "src/log.h"
 #include "src/status.h"
@@ -68,6 +69,8 @@ struct Config {
   std::chrono::milliseconds connectTimeout = std::chrono::minutes{1};
   /// Those that may be used between processes, best first.
   std::vector<std::string_view> transports{kTransports.begin(), kTransports.end()};
+  /// Of kernels, for all operations that can use it; empty: the one that seems faster.
+  std::optional<device::Protocol> cudaProtocol{};
   LogSettings log;
   MeetingSettings meeting;
 

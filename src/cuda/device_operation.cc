@@ -100,15 +100,20 @@ void DeviceOperation::leaveBehind() {
     table.leaveBehind();
 }
 
-device::Protocol chooseProtocol(const PlanRequest& request, int ranks) {
-  // A line that carries nothing cannot be waited for.
-  if (request.count == 0 || request.collective == Collective::kBarrier)
+device::Protocol chooseProtocol(const PlanRequest& request,
+                                int ranks,
+                                std::optional<device::Protocol> forced) {
+  // A line that carries nothing cannot be waited for, and a step may have half as many rows as
+  // there are ranks.
+  if (request.count == 0 || request.collective == Collective::kBarrier ||
+      ranks > 2 * static_cast<int>(device::kMaxLineRows))
     return device::Protocol::kStaged;
+  if (forced.has_value()) return *forced;
   const bool blocks = request.collective == Collective::kReduceScatter ||
                       request.collective == Collective::kAllGather;
   const std::size_t bytes =
       request.count * elementBytes(request.type) * (blocks ? static_cast<std::size_t>(ranks) : 1);
-  return bytes <= kMostInLines ? device::Protocol::kLowLatency : device::Protocol::kStaged;
+  return bytes <= kMostInLines ? device::Protocol::kLines : device::Protocol::kStaged;
 }
 
 /// Blocks that are not there wait for those that are, which wait for them.
@@ -129,7 +134,6 @@ Result<DeviceOperation> bindOperation(const PlanRequest& request,
   DeviceOperation operation;
   operation.request = request;
   operation.plan = plan;
-  operation.protocol = chooseProtocol(request, ranks);
   operation.arithmetic = isReduction(request.collective)
                              ? reductionArithmetic(request.type, request.op, ranks)
                              : moveArithmetic(request.type);

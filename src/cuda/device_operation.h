@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,6 @@ struct DeviceOperation {
   PlanRequest request;
   Plan plan;
   StepArithmetic arithmetic;
-  device::Protocol protocol = device::Protocol::kStaged;
   bool captured = false;       ///< some graph holds a launch of it
   Memory lanes;                ///< a device::Lane per channel
   Memory reports;              ///< a device::Report per channel, on the host
@@ -57,8 +57,11 @@ struct DeviceOperation {
   void leaveBehind();
 };
 
-/// In lines where that is faster, which small data are; the same on all ranks.
-device::Protocol chooseProtocol(const PlanRequest& request, int ranks);
+/// The one that was asked for if the operation can use it; else lines where those are faster, which
+/// is for small data. The same on all ranks that ask for the same.
+device::Protocol chooseProtocol(const PlanRequest& request,
+                                int ranks,
+                                std::optional<device::Protocol> forced);
 
 /// Whether a device runs all blocks of `sharing` ranks' launches under `plan` at the same time.
 /// @errors NotSupported

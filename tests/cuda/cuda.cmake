@@ -53,3 +53,6 @@ foreach(suite IN ITEMS matrix axis)
   rondo_add_command_test(cuda_${suite}_test LABELS cuda_emulated TIMEOUT 600
     COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
+rondo_add_command_test(cuda_wide_lines_test LABELS cuda_emulated TIMEOUT 600
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDO_CUDA_PROTOCOL=wide_lines
+    $<TARGET_FILE:collective_axis_test>)

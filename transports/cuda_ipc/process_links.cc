@@ -13,7 +13,8 @@ struct Layout {
   explicit Layout(SlotShape shape)
       : entries(sizeof(CounterLine)),
         slots(entries + kMaxSlots * sizeof(SlotEntry)),
-        lines(slots + shape.bytes * shape.count),
+        lines(ceilDiv(slots + shape.bytes * shape.count, device::kWideLineBytes) *
+              device::kWideLineBytes),
         bytes(lines + device::End::linesPerSlot(shape.bytes) * shape.count * sizeof(device::Pack)) {
   }
 
