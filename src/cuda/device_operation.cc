@@ -134,9 +134,7 @@ Result<DeviceOperation> bindOperation(const PlanRequest& request,
   DeviceOperation operation;
   operation.request = request;
   operation.plan = plan;
-  operation.arithmetic = isReduction(request.collective)
-                             ? reductionArithmetic(request.type, request.op, ranks)
-                             : moveArithmetic(request.type);
+  operation.arithmetic = arithmeticOf(request.collective, request.type, request.op, ranks);
   const auto channels = static_cast<std::size_t>(plan.channels);
   Result<Memory> reports = device.allocateOnHost(channels * sizeof(device::Report));
   RONDO_RETURN_IF_ERROR(reports.status());

@@ -6,22 +6,13 @@
 #include <utility>
 
 #include "collectives/any_schedule.h"
+#include "kernels/cuda/executor.h"
 #include "kernels/cuda/lines.h"
 #include "kernels/cuda/wide_lines.h"
 #include "tests/cuda/entry_kernels.h"
 #include "transports/connection.h"
 
 namespace rondo::testing {
-
-namespace {
-
-StepArithmetic arithmeticOf(const Operation& operation) {
-  const PlanRequest& request = operation.request;
-  if (!isReduction(request.collective)) return moveArithmetic(request.type);
-  return reductionArithmetic(request.type, request.op, operation.ranks);
-}
-
-}  // namespace
 
 /// What lines are aligned to.
 struct alignas(device::kWideLineBytes) WideLine {
@@ -122,8 +113,9 @@ void DeviceRanks::launch(const Operation& operation,
                          std::vector<device::RankWork> works,
                          emulator::Machine& machine) {
   device::LaunchArgs args;
-  args.arithmetic = arithmeticOf(operation);
-  args.op = operation.request.op;
+  const PlanRequest& request = operation.request;
+  args.arithmetic = arithmeticOf(request.collective, request.type, request.op, operation.ranks);
+  args.op = request.op;
   args.protocol = operation.protocol;
   args.channels = operation.plan.channels;
   std::ranges::copy(works, args.ranks);
@@ -133,7 +125,7 @@ void DeviceRanks::launch(const Operation& operation,
                   .kernel = operation.describe(),
                   .blocks = static_cast<unsigned>(blocks),
                   .threads = shape_.threads,
-                  .sharedBytes = entryKernelSharedBytes()},
+                  .sharedBytes = sizeof(device::BlockState)},
                  [kernel, args] { kernel(args); });
 }
 

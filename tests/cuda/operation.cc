@@ -135,9 +135,12 @@ host::Lane hostLane(const Operation& operation, int rank, int channel, HostWires
 
 host::Arithmetic hostArithmetic(const Operation& operation) {
   const PlanRequest& request = operation.request;
-  if (!isReduction(request.collective)) return {.rules = moveArithmetic(request.type)};
-  return {.rules = reductionArithmetic(request.type, request.op, operation.ranks),
-          .combine = host::combineFunction(request.type, request.op, host::SimdTarget::kScalar)};
+  host::Arithmetic arithmetic;
+  arithmetic.rules = arithmeticOf(request.collective, request.type, request.op, operation.ranks);
+  if (arithmetic.rules.reduces) {
+    arithmetic.combine = host::combineFunction(request.type, request.op, host::SimdTarget::kScalar);
+  }
+  return arithmetic;
 }
 
 }  // namespace
