@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collectives/schedule.h"
 #include "collectives/step.h"
 #include "kernels/data_type.h"
 #include "kernels/portability.h"
@@ -55,6 +56,14 @@ constexpr StepArithmetic reductionArithmetic(DataType type, ReduceOp op, int ran
   arithmetic.accumulatorBytes = accumulatorBytes(type, op);
   if (op == ReduceOp::kAvg) arithmetic.divisor = static_cast<std::uint64_t>(ranks);
   return arithmetic;
+}
+
+/// Of any operation. `op` counts where something is reduced.
+constexpr StepArithmetic arithmeticOf(Collective collective,
+                                      DataType type,
+                                      ReduceOp op,
+                                      int ranks) {
+  return isReduction(collective) ? reductionArithmetic(type, op, ranks) : moveArithmetic(type);
 }
 
 }  // namespace rondo

@@ -300,7 +300,10 @@ Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t strea
 Result<Plan> Communicator::planOnDevice(const PlanRequest& request) const {
   if (const cuda::DeviceOperation* operation = device_->prepared(request)) return operation->plan;
   Result<Plan> plan = makePlan(request, facts_, settings_);
-  if (plan.ok()) RONDO_RETURN_IF_ERROR(device_->checkPlan(request, *plan));
+  RONDO_RETURN_IF_ERROR(plan.status());
+  plan->protocol =
+      cuda::chooseProtocol(request, ranks(), device_->links().carriesLines(), config_.cudaProtocol);
+  RONDO_RETURN_IF_ERROR(device_->checkPlan(request, *plan));
   return plan;
 }
 

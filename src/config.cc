@@ -152,6 +152,11 @@ Verdict storeDevice(Config& config, std::string_view text) {
   return {};
 }
 
+Verdict storeProtocol(Config& config, std::string_view text) {
+  config.cudaProtocol = device::findProtocol(text);
+  return {config.cudaProtocol.has_value() || text == "auto", {}};
+}
+
 /// Stores a text that is printable and has no spaces, as addresses, names and patterns have none.
 Verdict storeWordIn(std::string& member, std::string_view text) {
   constexpr std::size_t kMaxBytes = 1024;
@@ -247,6 +252,8 @@ constexpr Setting kSettings[] = {
     {"RONDO_DEVICE", "device", &rondoConfig_t::device, "host",
      "the number of a CUDA device, host (or -1), or local for the launcher's local rank",
      storeDevice},
+    {"RONDO_CUDA_PROTOCOL", "", std::monostate{}, "auto", "auto, slots, lines or wide_lines",
+     storeProtocol},
     {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
      "error, warn, info, debug or trace", storeLogLevel},
     {"RONDO_LOG_FILE", "", std::monostate{}, "",

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "collectives/registry.h"
+#include "kernels/cuda/protocol.h"
 #include "rondo/rondo.h"
 #include "src/log.h"
 #include "src/status.h"
@@ -73,6 +74,8 @@ struct Config {
   /// The CUDA device of ranks that are processes, as the driver counts; none: host memory.
   std::optional<int> device{};
   bool deviceIsLocalRank = false;  ///< the device is the one of the launcher's local rank
+  /// Of kernels, for all operations that can use it; empty: the one that seems faster.
+  std::optional<device::Protocol> cudaProtocol{};
   LogSettings log;
   MeetingSettings meeting;
   verbs::Settings verbs;

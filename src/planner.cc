@@ -146,7 +146,7 @@ Status noCandidate(const std::vector<Candidate>& candidates,
 
 std::uint64_t Plan::geometryHash() const {
   return static_cast<std::uint64_t>(algorithm) | static_cast<std::uint64_t>(channels) << 8 |
-         static_cast<std::uint64_t>(chunkElems) << 24;
+         static_cast<std::uint64_t>(protocol) << 16 | static_cast<std::uint64_t>(chunkElems) << 24;
 }
 
 PlanFacts planFacts(int ranks, int cpus, const Config& config) {

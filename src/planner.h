@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/any_schedule.h"
+#include "kernels/cuda/protocol.h"
 #include "kernels/data_type.h"
 #include "src/config.h"
 #include "src/status.h"
@@ -48,11 +49,12 @@ struct PlanSettings {
 struct Plan {
   AlgorithmId algorithm{};
   int channels = 1;
-  std::size_t chunkElems = 1;  ///< most elements per slot
-  std::size_t grain = 1;       ///< elements in a cache line, or in a slot if those are fewer
-  double predictedMicros = 0;  ///< by the cost model, for explain; not part of the agreement
+  std::size_t chunkElems = 1;   ///< most elements per slot
+  std::size_t grain = 1;        ///< elements in a cache line, or in a slot if those are fewer
+  device::Protocol protocol{};  ///< of kernels; host communicators have but one
+  double predictedMicros = 0;   ///< by the cost model, for explain; not part of the agreement
 
-  /// Differs whenever algorithm, channels or chunk differ.
+  /// Differs whenever algorithm, channels, protocol or chunk differ.
   std::uint64_t geometryHash() const;
 };
 

@@ -6,10 +6,13 @@ namespace rondo {
 
 namespace {
 
-host::Arithmetic arithmeticOf(const PlanRequest& request, int ranks) {
-  if (!isReduction(request.collective)) return {.rules = moveArithmetic(request.type)};
-  return {.rules = reductionArithmetic(request.type, request.op, ranks),
-          .combine = host::combineFunction(request.type, request.op, host::bestSimdTarget())};
+host::Arithmetic hostArithmetic(const PlanRequest& request, int ranks) {
+  host::Arithmetic arithmetic;
+  arithmetic.rules = arithmeticOf(request.collective, request.type, request.op, ranks);
+  if (arithmetic.rules.reduces) {
+    arithmetic.combine = host::combineFunction(request.type, request.op, host::bestSimdTarget());
+  }
+  return arithmetic;
 }
 
 Result<host::Lane> bindLane(const AnySchedule& schedule,
@@ -44,7 +47,7 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
   PreparedOperation operation;
   operation.request = request;
   operation.plan = *plan;
-  operation.arithmetic = arithmeticOf(request, facts.ranks);
+  operation.arithmetic = hostArithmetic(request, facts.ranks);
   for (int channel = 0; channel < plan->channels; ++channel) {
     const AnySchedule schedule(plan->algorithm,
                                scheduleArgs(*plan, request, facts.ranks, rank, channel));

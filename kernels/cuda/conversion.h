@@ -62,26 +62,37 @@ RONDO_DEVICE Float16 roundTo<Float16>(float value) {
   return Float16{floatToHalf(value)};
 }
 
-/// Out of line: 64-bit divisions are loops of software, and there are up to 16 in a row.
+/// Out of line: divisions are long pieces of software, and there are up to 16 in a row.
 template <class Integer>
 RONDO_DEVICE_OUTLINE Integer quotient(Integer dividend, Integer divisor) {
   return dividend / divisor;
 }
 
-/// Reduction of kernels/element.h as kernels compute it.
+/// Reduction of kernels/element.h as kernels compute it: `Sum` is what an accumulator is in
+/// registers.
 template <class T, ReduceOp kOp>
-struct KernelReduction : Reduction<T, kOp> {};
+struct KernelReduction : Reduction<T, kOp> {
+  using Sum = AccumulatorOf<T, kOp>;
+};
 
-/// Integers whose sums are carried in 64 bits.
+/// Integers whose sums are carried in 64 bits. Those of 8 bits fit 32 for the first 2^24 ranks, and
+/// take half the registers, of which 16 sums of 64 bits would leave too few for anything else.
 template <class T>
 requires std::is_integral_v<T>
 
 struct KernelReduction<T, ReduceOp::kAvg> : Reduction<T, ReduceOp::kAvg> {
-  using Accumulator = AccumulatorOf<T, ReduceOp::kAvg>;
+  using Sum32 = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+  using Sum = std::conditional_t<sizeof(T) == 1, Sum32, AccumulatorOf<T, ReduceOp::kAvg>>;
 
-  RONDO_DEVICE static Accumulator divide(Accumulator value, std::uint64_t divisor) {
-    return quotient(value, static_cast<Accumulator>(divisor));
+  RONDO_DEVICE static Sum widen(T value) { return static_cast<Sum>(value); }
+
+  RONDO_DEVICE static Sum fold(Sum a, Sum b) { return rondo::detail::add(a, b); }
+
+  RONDO_DEVICE static Sum divide(Sum value, std::uint64_t divisor) {
+    return quotient(value, static_cast<Sum>(divisor));
   }
+
+  RONDO_DEVICE static T narrow(Sum value) { return static_cast<T>(value); }
 };
 
 /// Narrow floats whose sums are carried in fp32.
@@ -89,6 +100,8 @@ template <class T, ReduceOp kOp>
 
 requires(kIsMinifloat<T>&& std::is_same_v<AccumulatorOf<T, kOp>, float>)  //
     struct KernelReduction<T, kOp> : Reduction<T, kOp> {
+  using Sum = float;
+
   RONDO_DEVICE static float widen(T value) { return toFloat(value); }
 
   RONDO_DEVICE static float widenScaled(T value, float scale) {

@@ -66,12 +66,12 @@ RONDO_DEVICE_PRIMITIVE void postCounter(std::uint64_t& counter, std::uint64_t va
 /// other threads of its block after the next syncBlock(). PTX: ld.acquire.sys.
 RONDO_DEVICE_PRIMITIVE std::uint64_t observeCounter(const std::uint64_t& counter);
 
-/// Posts the counter of slots that were read by peekPack(): what those reads gave has decided
-/// branches of this thread, and of its block before the last syncBlock(), so they are over, and
-/// nothing else was read that the peer may now overwrite: slots were credited by postCounter() on
-/// the same counter before, and a release followed by a store of the same thread to the same place
-/// is a release pattern (PTX ISA, memory consistency model), as is the end of a kernel.
-/// PTX: st.relaxed.sys.
+/// Posts the counter of slots that were read by peekPack() or peekLine128(): what those reads gave
+/// has decided branches of this thread, and of its block before the last syncBlock(), so they are
+/// over, and nothing else was read that the peer may now overwrite: slots were credited by
+/// postCounter() on the same counter before, and a release followed by a store of the same thread
+/// to the same place is a release pattern (PTX ISA, memory consistency model), as is the end of a
+/// kernel. PTX: st.relaxed.sys.
 RONDO_DEVICE_PRIMITIVE void creditLines(std::uint64_t& counter, std::uint64_t value);
 
 /// Reads a word that the host may change at any time; orders nothing. PTX: ld.relaxed.sys.
@@ -90,17 +90,20 @@ RONDO_DEVICE_PRIMITIVE Pack peekPack(const Pack& from);
 
 /// Writes the pack of each thread of an aligned group of 8 in a warp as one 128-byte line: whoever
 /// sees the new last half of the line with peekLine128() sees all of the line new. All threads of
-/// the warp; `to` of the first of each group is aligned to 128 bytes, the others' follow it.
-/// PTX: one st.relaxed.sys.v2 by the whole warp, after bar.warp.sync. That a GPU keeps the line
-/// together is the GPU's promise only where LL128 is switched on.
-RONDO_DEVICE_PRIMITIVE void placeLine128(Pack& to, Pack value);
+/// the warp; `to` of the first of each group is aligned to 128 bytes, the others' follow it. Groups
+/// that are not `there` have no line, and only come along. PTX: one st.relaxed.sys.v2 by the whole
+/// warp, after bar.warp.sync; a predicate, not a branch, leaves out who has no line. That a GPU
+/// keeps the line together is nowhere promised; no GPU has shown it yet, so that wide lines
+/// (wide_lines.h) are off by default.
+RONDO_DEVICE_PRIMITIVE void placeLine128(bool there, Pack* to, Pack value);
 
 /// Reads the pack of each thread of an aligned group of 8 in a warp as one 128-byte line that a
-/// peer writes with placeLine128(). All threads of the warp; `from` as `to` there. A peekPack() by
-/// each thread would not do: one may read before the line is written, and the one that looks for
-/// the mark after. PTX: one ld.relaxed.sys.v2 by the whole warp, after bar.warp.sync; the same
-/// promise.
-RONDO_DEVICE_PRIMITIVE Pack peekLine128(const Pack& from);
+/// peer writes with placeLine128(). All threads of the warp; `there` and `from` as `there`
+/// and `to` of it; zeros where there is no line. A peekPack() by each thread would not do: one may
+/// read before the line is written, and the one that looks for the mark after. When one thread has
+/// its pack, the others' reads are over, too. PTX: one ld.relaxed.sys.v2 by the whole warp, after
+/// bar.warp.sync, with a predicate as above.
+RONDO_DEVICE_PRIMITIVE Pack peekLine128(bool there, const Pack* from);
 
 }  // namespace rondo::device
 

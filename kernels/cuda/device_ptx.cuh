@@ -86,14 +86,31 @@ RONDO_DEVICE_PRIMITIVE Pack peekPack(const Pack& from) {
   return value;
 }
 
-RONDO_DEVICE_PRIMITIVE void placeLine128(Pack& to, Pack value) {
+RONDO_DEVICE_PRIMITIVE void placeLine128(bool there, Pack* to, Pack value) {
   __syncwarp();
-  placePack(to, value);
+  asm volatile(
+      "{\n"
+      ".reg .pred there;\n"
+      "setp.ne.u32 there, %3, 0;\n"
+      "@there st.relaxed.sys.v2.u64 [%0], {%1, %2};\n"
+      "}" ::"l"(to),
+      "l"(value.half[0]), "l"(value.half[1]), "r"(there ? 1u : 0u)
+      : "memory");
 }
 
-RONDO_DEVICE_PRIMITIVE Pack peekLine128(const Pack& from) {
+RONDO_DEVICE_PRIMITIVE Pack peekLine128(bool there, const Pack* from) {
+  Pack value;
   __syncwarp();
-  return peekPack(from);
+  asm volatile(
+      "{\n"
+      ".reg .pred there;\n"
+      "setp.ne.u32 there, %3, 0;\n"
+      "@there ld.relaxed.sys.v2.u64 {%0, %1}, [%2];\n"
+      "}"
+      : "+l"(value.half[0]), "+l"(value.half[1])
+      : "l"(from), "r"(there ? 1u : 0u)
+      : "memory");
+  return value;
 }
 
 }  // namespace rondo::device

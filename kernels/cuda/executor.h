@@ -4,9 +4,9 @@
 // The threads of a block share the waiting of a step: each looks after its own entries of the
 // schedule's tables, which no other thread touches, and the step runs when all have what they wait
 // for. That is the progress rule of kernels/step_ready.h: a slot that is there stays there. In
-// lines a step waits for free slots only before it begins, and for each line when it reads it; a
-// step that has begun holds nothing that another lane could use, so that it waits for the same
-// peers either way.
+// lines, wide or not, a step waits for free slots only before it begins, and for each line when it
+// reads it; a step that has begun holds nothing that another lane could use, so that it waits for
+// the same peers either way.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,9 @@ struct BlockState {
 };
 
 /// One lane being run by a block.
-/// @tparam Combiner  `Combiner::run(op, lines, row, wait)` folds one row of the operation's type,
-///   `Combiner::move(lines, row, wait)` moves one
+/// @tparam Combiner  `Combiner::run(op, protocol, row, wait)` folds one row of the operation's
+/// type,
+///   `Combiner::move(protocol, row, wait)` moves one
 template <class Combiner>
 class LaneRunner {
  public:
@@ -61,7 +62,7 @@ class LaneRunner {
       for (std::size_t row = 0; row < step.rows.count; ++row)
         runRow(step, row);
     }
-    if (lines() && giveUp(step)) return;
+    if (inLines() && giveUp(step)) return;
     syncBlock();
     passSlots(step);
   }
@@ -77,18 +78,27 @@ class LaneRunner {
     return behind < 0 ? behind + threads() : behind;
   }
 
-  RONDO_DEVICE bool lines() const { return args_.protocol == Protocol::kLowLatency; }
+  /// Whether data carry marks of their own.
+  RONDO_DEVICE bool inLines() const { return args_.protocol != Protocol::kStaged; }
+
+  /// Whether lines take over a slot where data of wide lines may look like their marks.
+  RONDO_DEVICE bool follows(const End& end) const {
+    return args_.protocol == Protocol::kLines && end.holdsWideLines();
+  }
+
+  /// Whether a slot is there when its counter says so.
+  RONDO_DEVICE bool counted(const End& end) const { return !inLines() || follows(end); }
 
   /// Waits for a full slot of the step's i-th source.
   RONDO_DEVICE void take(const Step& step, int i) {
     const End& end = *lane_.recv[step.recv.first + i];
-    if (!lines()) {
+    if (counted(end)) {
       wait_.waitFor(end.peer, true);
       if (!awaitCounter(*end.tail, end.position + 1, wait_)) return;
-      if (!fits(step, end.entries[end.slotIndex()])) {
-        mismatch_ = true;
-        return;
-      }
+    }
+    if (!inLines() && !fits(step, end.entries[end.slotIndex()])) {
+      mismatch_ = true;
+      return;
     }
     block_.recv[i] = slotOf(end, formOf(step.recvWire));
   }
@@ -103,13 +113,11 @@ class LaneRunner {
     }
     block_.send[i] = slotOf(end, formOf(step.sendWire));
     // Whatever this operation does with the slot: the next one in lines may come much later.
-    if (rewritesSlot(end.position, end.slotCount)) rewrite(end);
+    if (rewritesSlot(end.position, end.slotCount) || follows(end)) rewrite(end);
   }
 
   RONDO_DEVICE Place slotOf(const End& end, Form form) const {
-    if (!lines()) {
-      return {end.slots + end.slotIndex() * end.slotBytes, end.peer, 0, form};
-    }
+    if (!inLines()) return {end.slots + end.slotIndex() * end.slotBytes, end.peer, 0, form};
     Pack* first = end.lines + end.slotIndex() * End::linesPerSlot(end.slotBytes);
     return {reinterpret_cast<std::byte*>(first), end.peer, lineMark(end.position), form};
   }
@@ -118,7 +126,8 @@ class LaneRunner {
     return wire == Wire::kAccumulator ? Form::kAccumulator : Form::kNative;
   }
 
-  /// Gives every line of the slot a mark that is not this filling's, nor an old one.
+  /// Gives every line of the slot a mark that is not this filling's, nor an old one. By one thread:
+  /// it takes long, and is rare.
   RONDO_DEVICE_OUTLINE void rewrite(const End& end) {
     const std::size_t count = End::linesPerSlot(end.slotBytes);
     Pack* first = end.lines + end.slotIndex() * count;
@@ -137,16 +146,15 @@ class LaneRunner {
     const std::size_t bytes = step.slotElems() * args_.arithmetic.wireBytes(step.sendWire);
     for (int i = firstOf(step.send); i < step.send.count; i += threads()) {
       End& end = *lane_.send[step.send.first + i];
-      const std::size_t index = end.slotIndex();
-      ++end.position;
-      if (lines()) continue;
-      end.entries[index] = {bytes, work_.call};
-      postCounter(*end.tail, end.position);
+      const bool counts = counted(end);
+      if (!inLines()) end.entries[end.slotIndex()] = {bytes, work_.call};
+      end.pass(args_.protocol);
+      if (counts) postCounter(*end.tail, end.position);
     }
     for (int i = firstOf(step.recv); i < step.recv.count; i += threads()) {
       End& end = *lane_.recv[step.recv.first + i];
-      ++end.position;
-      lines() ? creditLines(*end.head, end.position) : postCounter(*end.head, end.position);
+      end.pass(args_.protocol);
+      inLines() ? creditLines(*end.head, end.position) : postCounter(*end.head, end.position);
     }
   }
 
@@ -174,16 +182,15 @@ class LaneRunner {
     }
     if (work.targets() == 0) return;
     if (arithmetic.onlyMoves(step)) {
-      Combiner::move(lines(), work, wait_);
+      Combiner::move(args_.protocol, work, wait_);
     } else {
-      Combiner::run(args_.op, lines(), work, wait_);
+      Combiner::run(args_.op, args_.protocol, work, wait_);
     }
   }
 
-  /// In lines each row starts on a pack of its own.
   RONDO_DEVICE std::size_t rowBytes(const Step& step, Wire wire) const {
-    const std::size_t bytes = step.elems * args_.arithmetic.wireBytes(wire);
-    return lines() ? ceilDiv(bytes, sizeof(Pack)) * sizeof(Pack) : bytes;
+    return rowStride(args_.protocol, step.elems, args_.arithmetic.elemBytes,
+                     args_.arithmetic.wireBytes(wire));
   }
 
   RONDO_DEVICE Place ownPlace(const Step& step, std::size_t row) const {

@@ -16,16 +16,12 @@
 #include "collectives/schedule.h"
 #include "kernels/arithmetic.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/protocol.h"
+#include "kernels/cuda/slot_layout.h"
 #include "kernels/data_type.h"
 #include "transports/slot_entry.h"
 
 namespace rondo::device {
-
-/// How what a step sends is laid out and seen to be there.
-enum class Protocol : std::uint8_t {
-  kStaged,     ///< elements in slots, the counter posted after them
-  kLowLatency  ///< elements in lines that carry their own mark (kernels/cuda/lines.h); small data
-};
 
 /// Most peers that one step receives from, and most that it sends to.
 inline constexpr int kMaxStepPeers = 128;
@@ -44,18 +40,30 @@ struct End {
   std::uint64_t* head = nullptr;  ///< slots released so far; the receiver writes
   SlotEntry* entries = nullptr;   ///< one per slot; the sender writes
   std::byte* slots = nullptr;     ///< `slotCount` of `slotBytes` each; aligned to 16 bytes
-  Pack* lines = nullptr;          ///< as many, of linesPerSlot() each, zero at first
+  Pack* lines = nullptr;          ///< as many, of linesPerSlot() each; aligned to 128 bytes
   std::uint64_t position = 0;     ///< fillings posted, or released, by this rank; kernels write
   std::uint32_t slotBytes = 0;    ///< a multiple of 16
   std::uint32_t slotCount = 0;
   std::int32_t peer = 0;
+  /// A bit for each slot whose lines hold what wide lines left (wide_lines.h). Both ends change it
+  /// alike, as they fill and release slots; kernels write.
+  std::uint64_t wideSlots = 0;
 
   RONDO_HD std::size_t slotIndex() const { return static_cast<std::size_t>(position % slotCount); }
 
-  /// Lines that hold a slot's payload: eight bytes each, and room for rows of a step to start on a
-  /// pack of their own.
+  /// See slot_layout.h.
   RONDO_HD static constexpr std::size_t linesPerSlot(std::size_t slotBytes) {
-    return (slotBytes + kMaxStepPeers * sizeof(Pack)) / sizeof(std::uint64_t);
+    return device::linesPerSlot(slotBytes);
+  }
+
+  RONDO_HD bool holdsWideLines() const { return (wideSlots >> slotIndex() & 1) != 0; }
+
+  /// Goes on to the next filling, after one in `protocol`.
+  RONDO_HD void pass(Protocol protocol) {
+    const std::uint64_t bit = std::uint64_t{1} << slotIndex();
+    if (protocol == Protocol::kWideLines) wideSlots |= bit;
+    if (protocol == Protocol::kLines) wideSlots &= ~bit;
+    ++position;
   }
 };
 

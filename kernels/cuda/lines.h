@@ -18,9 +18,6 @@
 
 namespace rondo::device {
 
-/// Bytes of data in a line.
-inline constexpr std::size_t kLineData = 8;
-
 /// The mark of filling number `filling` of a connection, counted from 0.
 RONDO_HD constexpr std::uint32_t lineMark(std::uint64_t filling) {
   constexpr std::uint64_t kMarks = 0xffffffffu;

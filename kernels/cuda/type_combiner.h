@@ -10,9 +10,9 @@
 
 namespace rondo::device {
 
-template <class T, ReduceOp kOp, bool kLines>
+template <class T, ReduceOp kOp, Protocol kProtocol>
 RONDO_DEVICE_OUTLINE void combineRow(const RowWork& row, Wait& wait) {
-  RowCombiner<T, kOp, kLines>(row, wait).run();
+  RowCombiner<T, kOp, kProtocol>(row, wait).run();
 }
 
 template <std::size_t kBytes>
@@ -38,39 +38,53 @@ struct MovedElement<8> {
   using Type = std::uint64_t;
 };
 
-template <class E, bool kLines>
+template <class E, Protocol kProtocol>
 RONDO_DEVICE_OUTLINE void moveElements(const RowWork& row, Wait& wait) {
-  moveRow<E, kLines>(row, wait);
+  moveRow<E, kProtocol>(row, wait);
 }
 
 template <DataType kType>
 struct TypeCombiner {
   /// All threads of the block.
-  RONDO_DEVICE static void move(bool lines, const RowWork& row, Wait& wait) {
+  RONDO_DEVICE static void move(Protocol protocol, const RowWork& row, Wait& wait) {
     using E = typename MovedElement<elementBytes(kType)>::Type;
-    lines ? moveElements<E, true>(row, wait) : moveElements<E, false>(row, wait);
+    switch (protocol) {
+      case Protocol::kStaged:
+        return moveElements<E, Protocol::kStaged>(row, wait);
+      case Protocol::kLines:
+        return moveElements<E, Protocol::kLines>(row, wait);
+      case Protocol::kWideLines:
+        return moveElements<E, Protocol::kWideLines>(row, wait);
+    }
   }
 
   /// All threads of the block.
-  RONDO_DEVICE static void run(ReduceOp op, bool lines, const RowWork& row, Wait& wait) {
-    lines ? runIn<true>(op, row, wait) : runIn<false>(op, row, wait);
+  RONDO_DEVICE static void run(ReduceOp op, Protocol protocol, const RowWork& row, Wait& wait) {
+    switch (protocol) {
+      case Protocol::kStaged:
+        return runIn<Protocol::kStaged>(op, row, wait);
+      case Protocol::kLines:
+        return runIn<Protocol::kLines>(op, row, wait);
+      case Protocol::kWideLines:
+        return runIn<Protocol::kWideLines>(op, row, wait);
+    }
   }
 
  private:
-  template <bool kLines>
+  template <Protocol kProtocol>
   RONDO_DEVICE static void runIn(ReduceOp op, const RowWork& row, Wait& wait) {
     switch (op) {
 #define RONDO_CASE(name, text) \
   case ReduceOp::k##name:      \
-    return runOp<ReduceOp::k##name, kLines>(row, wait);
+    return runOp<ReduceOp::k##name, kProtocol>(row, wait);
       RONDO_FOR_EACH_REDUCE_OP(RONDO_CASE)
 #undef RONDO_CASE
     }
   }
 
-  template <ReduceOp kOp, bool kLines>
+  template <ReduceOp kOp, Protocol kProtocol>
   RONDO_DEVICE static void runOp(const RowWork& row, Wait& wait) {
-    if constexpr (isReducible(kType, kOp)) combineRow<ElementOf<kType>, kOp, kLines>(row, wait);
+    if constexpr (isReducible(kType, kOp)) combineRow<ElementOf<kType>, kOp, kProtocol>(row, wait);
   }
 };
 

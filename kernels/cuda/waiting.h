@@ -30,10 +30,16 @@ class Wait {
 
   /// To be called after each poll that found nothing; false: give up.
   RONDO_DEVICE bool goOn() {
-    if (++polls_ % kPollsPerLook != 0) return !givenUp_;
-    if (peekFlag(*work_.abortFlag) != 0) givenUp_ = true;
-    if (polls_ == kPollsPerLook * kPatientLooks)
-      tellHost(report_.waits, Report::waitOf(work_.call, peer_));
+    if (++polls_ % kPollsPerLook == 0) look();
+    return !givenUp_;
+  }
+
+  /// goOn() by all threads of a warp that wait for the same: they go on or give up together.
+  RONDO_DEVICE bool goOnAsWarp() {
+    if (++polls_ % kPollsPerLook == 0) {
+      look();
+      givenUp_ = anyInWarp(givenUp_);
+    }
     return !givenUp_;
   }
 
@@ -41,6 +47,12 @@ class Wait {
   RONDO_DEVICE bool givenUp() const { return givenUp_; }
 
  private:
+  RONDO_DEVICE void look() {
+    if (peekFlag(*work_.abortFlag) != 0) givenUp_ = true;
+    if (polls_ == kPollsPerLook * kPatientLooks)
+      tellHost(report_.waits, Report::waitOf(work_.call, peer_));
+  }
+
   const RankWork& work_;
   Report& report_;
   std::int32_t peer_ = 0;

@@ -214,7 +214,7 @@ LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
   part.type = operation.request.type;
   part.args.arithmetic = operation.arithmetic;
   part.args.op = operation.request.op;
-  part.args.protocol = operation.protocol;
+  part.args.protocol = operation.plan.protocol;
   part.args.channels = operation.plan.channels;
   device::RankWork& work = part.args.ranks[0];
   work.lanes = operation.lanes.onDevice<const device::Lane>();

@@ -99,15 +99,21 @@ void DeviceOperation::leaveBehind() {
     table.leaveBehind();
 }
 
-device::Protocol chooseProtocol(const PlanRequest& request, int ranks, bool carriesLines) {
-  // A line that carries nothing cannot be waited for.
-  if (!carriesLines || request.count == 0 || request.collective == Collective::kBarrier)
+device::Protocol chooseProtocol(const PlanRequest& request,
+                                int ranks,
+                                bool carriesLines,
+                                std::optional<device::Protocol> forced) {
+  // A line that carries nothing cannot be waited for, and a step may have half as many rows as
+  // there are ranks.
+  if (!carriesLines || request.count == 0 || request.collective == Collective::kBarrier ||
+      ranks > 2 * static_cast<int>(device::kMaxLineRows))
     return device::Protocol::kStaged;
+  if (forced.has_value()) return *forced;
   const bool blocks = request.collective == Collective::kReduceScatter ||
                       request.collective == Collective::kAllGather;
   const std::size_t bytes =
       request.count * elementBytes(request.type) * (blocks ? static_cast<std::size_t>(ranks) : 1);
-  return bytes <= kMostInLines ? device::Protocol::kLowLatency : device::Protocol::kStaged;
+  return bytes <= kMostInLines ? device::Protocol::kLines : device::Protocol::kStaged;
 }
 
 std::vector<EndName> endsOf(const PlanRequest& request, const Plan& plan, int ranks, int rank) {
@@ -150,10 +156,7 @@ Result<DeviceOperation> bindOperation(const PlanRequest& request,
   DeviceOperation operation;
   operation.request = request;
   operation.plan = plan;
-  operation.protocol = chooseProtocol(request, ranks, ends.carryLines());
-  operation.arithmetic = isReduction(request.collective)
-                             ? reductionArithmetic(request.type, request.op, ranks)
-                             : moveArithmetic(request.type);
+  operation.arithmetic = arithmeticOf(request.collective, request.type, request.op, ranks);
   const auto channels = static_cast<std::size_t>(plan.channels);
   Result<Memory> reports = device.allocateOnHost(channels * sizeof(device::Report));
   RONDO_RETURN_IF_ERROR(reports.status());

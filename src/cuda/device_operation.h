@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/arithmetic.h"
@@ -27,9 +28,6 @@ class DeviceEnds {
   /// @errors OutOfMemory, SystemError.
   Result<device::End*> find(const EndName& name);
 
-  /// DeviceLinks::carriesLines().
-  bool carryLines() const { return links_.carriesLines(); }
-
   void leaveBehind();
 
  private:
@@ -42,7 +40,6 @@ struct DeviceOperation {
   PlanRequest request;
   Plan plan;
   StepArithmetic arithmetic;
-  device::Protocol protocol = device::Protocol::kStaged;
   bool captured = false;       ///< some graph holds a launch of it
   Memory lanes;                ///< a device::Lane per channel
   Memory reports;              ///< a device::Report per channel, on the host
@@ -52,8 +49,13 @@ struct DeviceOperation {
   void leaveBehind();
 };
 
-/// In lines where that is faster, which small data are, and possible; the same on all ranks.
-device::Protocol chooseProtocol(const PlanRequest& request, int ranks, bool carriesLines);
+/// The one that was asked for if the operation and the connections can use it; else lines where
+/// those are possible and faster, which is for small data. The same on all ranks that ask for the
+/// same.
+device::Protocol chooseProtocol(const PlanRequest& request,
+                                int ranks,
+                                bool carriesLines,
+                                std::optional<device::Protocol> forced);
 
 /// All connection ends that `rank` needs for `plan`.
 std::vector<EndName> endsOf(const PlanRequest& request, const Plan& plan, int ranks, int rank);

@@ -53,6 +53,9 @@ foreach(suite IN ITEMS matrix axis)
   rondo_add_command_test(cuda_${suite}_test LABELS cuda_emulated TIMEOUT 600
     COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
+rondo_add_command_test(cuda_wide_lines_test LABELS cuda_emulated TIMEOUT 600
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDO_CUDA_PROTOCOL=wide_lines
+    $<TARGET_FILE:collective_axis_test>)
 
 # Threads that meet as processes do, each on a GPU of its own: plain pointers between them, and tcp
 # with the pump.

@@ -6,33 +6,31 @@
 #include <utility>
 
 #include "collectives/any_schedule.h"
+#include "kernels/cuda/executor.h"
 #include "kernels/cuda/lines.h"
+#include "kernels/cuda/wide_lines.h"
 #include "tests/cuda/entry_kernels.h"
 #include "transports/connection.h"
 
 namespace rondo::testing {
 
-namespace {
-
-StepArithmetic arithmeticOf(const Operation& operation) {
-  const PlanRequest& request = operation.request;
-  if (!isReduction(request.collective)) return moveArithmetic(request.type);
-  return reductionArithmetic(request.type, request.op, operation.ranks);
-}
-
-}  // namespace
+/// What lines are aligned to.
+struct alignas(device::kWideLineBytes) WideLine {
+  std::array<device::Pack, device::kWideLinePacks> packs;
+};
 
 /// The memory of a connection, and both its ends.
 struct DeviceRanks::Wire {
   explicit Wire(const DeviceShape& shape)
       : slots(shape.slotBytes * shape.slotCount / sizeof(device::Pack), shape.memory),
-        lines(device::End::linesPerSlot(shape.slotBytes) * shape.slotCount, shape.memory) {
+        lines(device::End::linesPerSlot(shape.slotBytes) * shape.slotCount / device::kWideLinePacks,
+              shape.memory) {
     device::End end;
     end.tail = &tail.value;
     end.head = &head.value;
     end.entries = entries.data();
     end.slots = reinterpret_cast<std::byte*>(slots.data());
-    end.lines = lines.data();
+    end.lines = lines.front().packs.data();
     end.slotBytes = static_cast<std::uint32_t>(shape.slotBytes);
     end.slotCount = shape.slotCount;
     send = recv = end;
@@ -47,7 +45,7 @@ struct DeviceRanks::Wire {
   CounterLine head;
   std::array<SlotEntry, kMaxSlots> entries;
   std::pmr::vector<device::Pack> slots;
-  std::pmr::vector<device::Pack> lines;
+  std::pmr::vector<WideLine> lines;
   device::End send;
   device::End recv;
 };
@@ -115,8 +113,9 @@ void DeviceRanks::launch(const Operation& operation,
                          std::vector<device::RankWork> works,
                          emulator::Machine& machine) {
   device::LaunchArgs args;
-  args.arithmetic = arithmeticOf(operation);
-  args.op = operation.request.op;
+  const PlanRequest& request = operation.request;
+  args.arithmetic = arithmeticOf(request.collective, request.type, request.op, operation.ranks);
+  args.op = request.op;
   args.protocol = operation.protocol;
   args.channels = operation.plan.channels;
   std::ranges::copy(works, args.ranks);
@@ -126,7 +125,7 @@ void DeviceRanks::launch(const Operation& operation,
                   .kernel = operation.describe(),
                   .blocks = static_cast<unsigned>(blocks),
                   .threads = shape_.threads,
-                  .sharedBytes = entryKernelSharedBytes()},
+                  .sharedBytes = sizeof(device::BlockState)},
                  [kernel, args] { kernel(args); });
 }
 
@@ -160,14 +159,29 @@ void DeviceRanks::jumpTo(std::uint64_t position) {
 }
 
 void DeviceRanks::leaveLines(std::uint64_t first) {
+  leave(first, false);
+}
+
+void DeviceRanks::leaveWideLines(std::uint64_t first) {
+  leave(first, true);
+}
+
+void DeviceRanks::leave(std::uint64_t first, bool wide) {
   constexpr std::uint64_t kOldData = 0x41414141;
   const std::size_t perSlot = device::End::linesPerSlot(shape_.slotBytes);
   for (std::uint64_t filling = first; filling < first + shape_.slotCount; ++filling) {
     const std::uint64_t half = std::uint64_t{device::lineMark(filling)} << 32 | kOldData;
-    for (auto& [key, wire] : wires_)
-      std::fill_n(
-          wire->lines.begin() + static_cast<std::ptrdiff_t>(filling % shape_.slotCount * perSlot),
-          perSlot, device::Pack{{half, half}});
+    const std::size_t slot = filling % shape_.slotCount;
+    for (auto& [key, wire] : wires_) {
+      device::Pack* const lines = wire->send.lines + slot * perSlot;
+      std::fill_n(lines, perSlot, device::Pack{{half, half}});
+      for (std::size_t i = device::kWideLinePacks - 1; wide && i < perSlot;
+           i += device::kWideLinePacks)
+        lines[i].half[1] = device::wideMark(device::lineMark(filling));
+      for (device::End* end : {&wire->send, &wire->recv})
+        end->wideSlots = wide ? end->wideSlots | std::uint64_t{1} << slot
+                              : end->wideSlots & ~(std::uint64_t{1} << slot);
+    }
   }
 }
 

@@ -50,11 +50,17 @@ class DeviceRanks {
   /// or the one of the next slotCount - 1 that uses the line's slot, wrote there.
   void leaveLines(std::uint64_t first);
 
+  /// The same with wide lines, whose data look like marks of lines of the filling that uses the
+  /// slot next.
+  void leaveWideLines(std::uint64_t first);
+
   /// By launch in the order they were queued, then by rank and channel.
   const std::vector<std::unique_ptr<device::Report>>& reports() const { return reports_; }
 
  private:
   struct Wire;
+
+  void leave(std::uint64_t first, bool wide);
 
   device::End* sendEnd(int from, int to, int channel);
   device::End* recvEnd(int from, int to, int channel);

@@ -286,13 +286,13 @@ int packsTornOutOfLines(const Options& options) {
   Machine machine(options);
   machine.launch({.name = "writer", .threads = 64}, [&] {
     for (std::uint64_t i = 1; i <= 20; ++i)
-      device::placeLine128(lines.packs[device::threadIndex()], twins(i));
+      device::placeLine128(true, &lines.packs[device::threadIndex()], twins(i));
   });
   machine.launch({.name = "reader", .threads = 64, .sharedBytes = 8 * 64}, [&] {
     auto* const marks = reinterpret_cast<std::uint64_t*>(device::sharedMemory());
     const unsigned thread = device::threadIndex();
     for (std::uint64_t mark = 0; device::syncBlockAny(mark < 20);) {
-      const Pack seen = device::peekLine128(lines.packs[thread]);
+      const Pack seen = device::peekLine128(true, &lines.packs[thread]);
       marks[thread] = mark = seen.half[1];
       device::syncBlock();
       if (seen.half[0] < marks[thread | (kLineThreads - 1)]) ++old;
@@ -300,6 +300,30 @@ int packsTornOutOfLines(const Options& options) {
   });
   finish(machine);
   return old;
+}
+
+TEST(Emulator, AWarpMayHaveFewerThanFourLines) {
+  struct alignas(128) Lines {
+    std::array<Pack, 32> packs{};
+  };
+
+  for (const Options& options : manyWays(3)) {
+    Lines lines;
+    std::array<std::uint64_t, 32> seen{};
+    Machine machine(options);
+    machine.launch({.name = "rank 0"}, [&] {
+      const unsigned thread = device::threadIndex();
+      const bool there = thread < 8 || thread >= 24;
+      device::placeLine128(there, &lines.packs[thread], twins(7));
+      seen[thread] = device::peekLine128(there, &lines.packs[thread]).half[0];
+    });
+    finish(machine);
+    for (unsigned thread = 0; thread < 32; ++thread) {
+      const std::uint64_t expected = thread < 8 || thread >= 24 ? 7 : 0;
+      EXPECT_EQ(lines.packs[thread].half[0], expected);
+      EXPECT_EQ(seen[thread], expected);
+    }
+  }
 }
 
 TEST(Emulator, LinesStayTogetherUnlessTornOnPurpose) {
@@ -386,8 +410,8 @@ TEST(EmulatorReport, SeesAWarpThatPollsLines) {
     Lines lines;
     Machine machine(options);
     machine.launch({.name = "rank 0", .threads = 64}, [&] {
-      while (
-          device::anyInWarp(device::peekLine128(lines.packs[device::threadIndex()]).half[1] == 0)) {
+      while (device::anyInWarp(
+          device::peekLine128(true, &lines.packs[device::threadIndex()]).half[1] == 0)) {
       }
     });
     EXPECT_SAYS(failure(machine), "deadlock: nobody got on");
@@ -489,7 +513,7 @@ TEST(EmulatorReport, SeesAWarpThatDiverges) {
     if (device::threadIndex() < 16) {
       device::anyInWarp(true);
     } else {
-      device::placeLine128(line.packs[device::threadIndex()], {});
+      device::placeLine128(true, &line.packs[device::threadIndex()], {});
     }
   });
   EXPECT_SAYS(failure(machine), "while others of its block or warp wait in another function");
@@ -503,7 +527,21 @@ TEST(EmulatorReport, SeesLinesInPieces) {
   Line line;
   Machine machine;
   machine.launch({.name = "rank 0"},
-                 [&] { device::placeLine128(line.packs[device::threadIndex() + 1], {}); });
+                 [&] { device::placeLine128(true, &line.packs[device::threadIndex() + 1], {}); });
+  EXPECT_SAYS(failure(machine), "are not whole lines of 128 bytes");
+}
+
+TEST(EmulatorReport, SeesHalfALine) {
+  struct alignas(128) Line {
+    std::array<Pack, 32> packs{};
+  };
+
+  Line line;
+  Machine machine;
+  machine.launch({.name = "rank 0"}, [&] {
+    const unsigned thread = device::threadIndex();
+    device::placeLine128(thread < 28, &line.packs[thread], {});
+  });
   EXPECT_SAYS(failure(machine), "are not whole lines of 128 bytes");
 }
 

@@ -1,18 +1,8 @@
 #include "tests/cuda/entry_kernels.h"
 
-#include "kernels/cuda/executor.h"
-#include "kernels/cuda/type_combiner.h"
+#include "tests/cuda/run_lanes.h"
 
 namespace rondo::testing {
-
-namespace {
-
-template <DataType kType>
-void runLanes(const device::LaunchArgs& args) {
-  device::runBlock<device::TypeCombiner<kType>>(args);
-}
-
-}  // namespace
 
 EntryKernel entryKernel(DataType type) {
   switch (type) {
@@ -23,10 +13,6 @@ EntryKernel entryKernel(DataType type) {
 #undef RONDO_CASE
   }
   return nullptr;
-}
-
-std::size_t entryKernelSharedBytes() {
-  return sizeof(device::BlockState);
 }
 
 }  // namespace rondo::testing

@@ -13,7 +13,4 @@ using EntryKernel = void (*)(const device::LaunchArgs& args);
 /// The body of the entry kernel of `type`.
 EntryKernel entryKernel(DataType type);
 
-/// Bytes of shared memory that each needs.
-std::size_t entryKernelSharedBytes();
-
 }  // namespace rondo::testing

@@ -54,12 +54,15 @@ __global__ void probe_peekPack(const Pack* from, Pack* to) {
   *to = rondo::device::peekPack(*from);
 }
 
-__global__ void probe_placeLine128(Pack* to, std::uint64_t first, std::uint64_t second) {
-  rondo::device::placeLine128(to[threadIdx.x], {{first, second}});
+__global__ void probe_placeLine128(bool there,
+                                   Pack* to,
+                                   std::uint64_t first,
+                                   std::uint64_t second) {
+  rondo::device::placeLine128(there, to + threadIdx.x, {{first, second}});
 }
 
-__global__ void probe_peekLine128(const Pack* from, Pack* to) {
-  to[threadIdx.x] = rondo::device::peekLine128(from[threadIdx.x]);
+__global__ void probe_peekLine128(bool there, const Pack* from, Pack* to) {
+  to[threadIdx.x] = rondo::device::peekLine128(there, from + threadIdx.x);
 }
 
 }  // extern "C"

@@ -107,7 +107,9 @@ OpcodesOf opcodesOfPtx(const std::string& text) {
       found[function];
     }
     std::string opcode;
-    std::istringstream(line) >> opcode;
+    std::istringstream words(line);
+    words >> opcode;
+    if (opcode.starts_with("@")) words >> opcode;
     if (startsWithAnyOf(opcode, {"ld.param", "ld.global", "st.global"})) continue;
     if (startsWithAnyOf(opcode, {"ld.", "st.", "atom", "red", "fence", "membar", "bar", "vote",
                                  "cvt.f32", "cvt.rn"})) {

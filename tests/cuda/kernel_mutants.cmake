@@ -82,9 +82,9 @@ if(NOT RONDO_SANITIZE)
     FROM [[work.ownPosition = step.ownPosition < step.recv.count ? step.ownPosition : step.recv.count;]]
     TO [[work.ownPosition = 0;]])
   # In lines, rows start where the last one's pack has not ended.
-  rondo_add_kernel_mutant(rows_share_a_pack FILE executor.h TEST ${queue}
-    FROM [[return lines() ? ceilDiv(bytes, sizeof(Pack)) * sizeof(Pack) : bytes;]]
-    TO [[return bytes;]])
+  rondo_add_kernel_mutant(rows_share_a_pack FILE slot_layout.h TEST ${queue}
+    FROM [[return ceilDiv(natives, sizeof(Pack)) * widening * sizeof(Pack) / kLineData * sizeof(Pack);]]
+    TO [[return natives * widening / kLineData * sizeof(Pack);]])
   # Slots of another call are taken.
   rondo_add_kernel_mutant(any_call FILE executor.h TEST KernelFailure.AnotherCallOfThePeerIsNamed
     FROM [[entry.call == work_.call && entry.bytes == bytes]]
@@ -111,10 +111,58 @@ if(NOT RONDO_SANITIZE)
     TEST KernelQueue.RunsAcrossThePeriodsOfMarksAndRewrites
     FROM [[return static_cast<std::uint32_t>(filling % kMarks) + 1;]]
     TO [[return static_cast<std::uint32_t>(filling) + (kMarks == 0);]])
+  # A wide line is read pack by pack, by threads that come when they like.
+  rondo_add_kernel_mutant(wide_line_read_apart FILE wide_lines.h TEST ${queue}
+    FROM [[data[i] = peekLine128(there, from + i * kWideLinePacks);]]
+    TO [[data[i] = there ? peekPack(from[i * kWideLinePacks]) : Pack{};]])
+  # It is written pack by pack.
+  rondo_add_kernel_mutant(wide_line_written_apart FILE wide_lines.h TEST ${queue}
+    FROM [[placeLine128(there, to, data);]]
+    TO [[if (there) placePack(*to, data);]])
+  # Each thread goes on when it has its own part, which says nothing where the mark is not.
+  rondo_add_kernel_mutant(wide_line_without_a_vote FILE wide_lines.h TEST ${queue}
+    SAYS "of its block or warp wait"
+    FROM [[if (!anyInWarp(missing) || !wait.goOnAsWarp()) return;]]
+    TO [[if (!missing || !wait.goOn()) return;]])
+  # Only some threads of a warp give up.
+  rondo_add_kernel_mutant(wide_line_given_up_alone FILE waiting.h
+    TEST KernelFailure.AbortEndsEveryWait
+    FROM [[givenUp_ = anyInWarp(givenUp_);]]
+    TO [[givenUp_ = givenUp_ && threadIndex() % 2 == 0;]])
+  # The mark stands where data belong.
+  rondo_add_kernel_mutant(wide_mark_first FILE wide_lines.h TEST ${queue}
+    FROM [[return threadIndex() % kWideLinePacks == kWideLinePacks - 1;]]
+    TO [[return threadIndex() % kWideLinePacks == 0;]])
+  # A line that was never written, and the last one of the same slot.
+  rondo_add_kernel_mutant(wide_mark_of_zero FILE wide_lines.h TEST ${queue}
+    FROM [[return std::uint64_t{mark} << 32;]]
+    TO [[return std::uint64_t{mark} << 32 & 0;]])
+  # Of the last line only what there are elements for is waited for.
+  rondo_add_kernel_mutant(wide_line_with_holes FILE portion.h TEST ${queue}
+    SAYS "are not whole lines"
+    FROM [[portion.inLine = line * kLineElems < elems;]]
+    TO [[portion.inLine = portion.count != 0;]])
+  # Rows share a line.
+  rondo_add_kernel_mutant(rows_share_a_wide_line FILE slot_layout.h TEST ${queue}
+    FROM [[return ceilDiv(natives, kWideLineData) * widening * kWideLineBytes;]]
+    TO [[return natives / kWideLineData * widening * kWideLineBytes;]])
+  # Wide lines of an older filling with the same mark; data of theirs taken for marks of lines.
+  rondo_add_kernel_mutant(no_rewrite_of_wide FILE lines.h
+    TEST KernelQueue.WideLinesOfAnEqualMarkAreGoneWhenItComesAgain
+    FROM [[return filling >= kPeriod && filling % kPeriod < slotCount;]]
+    TO [[return filling % kPeriod >= kPeriod + slotCount;]])
+  rondo_add_kernel_mutant(lines_follow_wide_uncounted FILE executor.h
+    TEST KernelQueue.LinesAreNotTakenFromWideLinesBeforeThem
+    FROM [[return !inLines() || follows(end);]]
+    TO [[return !inLines() && end.slotCount != 0;]])
+  rondo_add_kernel_mutant(lines_follow_wide_unwiped FILE executor.h
+    TEST KernelQueue.NothingOfWideLinesIsLeftBehindLines
+    FROM [[if (rewritesSlot(end.position, end.slotCount) || follows(end)) rewrite(end);]]
+    TO [[if (rewritesSlot(end.position, end.slotCount)) rewrite(end);]])
   # The last pack of an output is stored whole.
   rondo_add_kernel_mutant(whole_last_pack FILE place.h TEST ${queue}
-    FROM "if (count == kCount && onPackBoundary(to)) {"
-    TO "if (count != 0 && onPackBoundary(to)) {")
+    FROM [[if (aligned && count >= (u + 1) * kPerUnit) {]]
+    TO [[if (aligned && count > u * kPerUnit) {]])
   # Nobody hears of the abort, or of a long wait.
   rondo_add_kernel_mutant(deaf FILE waiting.h TEST KernelFailure.AbortEndsEveryWait
     FROM [[if (peekFlag(*work_.abortFlag) != 0) givenUp_ = true;]]
@@ -127,10 +175,10 @@ endif()
 # Data that threads taking turns see in order anyway.
 if(RONDO_SANITIZE MATCHES "thread")
   rondo_add_kernel_mutant(relaxed_post FILE executor.h TEST ${queue} SAYS ${data_race}
-    FROM [[postCounter(*end.tail, end.position);]]
-    TO [[creditLines(*end.tail, end.position);]])
+    FROM [[if (counts) postCounter(*end.tail, end.position);]]
+    TO [[if (counts) creditLines(*end.tail, end.position);]])
   rondo_add_kernel_mutant(relaxed_credit FILE executor.h TEST ${queue} SAYS ${data_race}
-    FROM [[lines() ? creditLines(*end.head, end.position) : postCounter(*end.head, end.position);]]
+    FROM [[inLines() ? creditLines(*end.head, end.position) : postCounter(*end.head, end.position);]]
     TO [[creditLines(*end.head, end.position);]])
   rondo_add_kernel_mutant(no_barrier_before_post FILE executor.h TEST ${queue} SAYS ${data_race}
     FROM "    syncBlock();\n    passSlots(step);"

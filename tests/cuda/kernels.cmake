@@ -19,6 +19,10 @@ target_link_libraries(rondo_kernel_tests PRIVATE
   rondo_emulated_ranks GTest::gtest rondo_build_flags)
 target_compile_options(rondo_kernel_tests PRIVATE $<$<CONFIG:Release>:-O1>)
 
+rondo_add_test(slot_layout_test LABELS cuda_emulated
+  SOURCES slot_layout_test.cc
+  LIBRARIES rondo_core)
+
 rondo_add_test(cuda_kernels_test LABELS cuda_emulated TIMEOUT 300
   SOURCES kernels_test.cc $<TARGET_OBJECTS:rondo_kernel_tests>
   LIBRARIES rondo_emulated_ranks rondo_emulated_kernels)

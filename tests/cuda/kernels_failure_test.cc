@@ -14,17 +14,13 @@
 namespace rondo::testing {
 namespace {
 
+using device::kProtocols;
 using device::Protocol;
+using device::protocolName;
 using device::Report;
 using emulator::Machine;
 using emulator::Options;
 using emulator::Outcome;
-
-constexpr Protocol kProtocols[] = {Protocol::kStaged, Protocol::kLowLatency};
-
-const char* name(Protocol protocol) {
-  return protocol == Protocol::kStaged ? "staged" : "lines";
-}
 
 OperationShape shapeOf(
     Collective collective, const char* algorithm, Protocol protocol, int ranks, std::size_t count) {
@@ -62,8 +58,8 @@ bool never(std::uint64_t) {
   return false;
 }
 
-/// Longer than any wait that ends.
-constexpr std::size_t kEndless = 3 * std::size_t{device::kPollsPerLook} * device::kPatientLooks;
+/// Longer than any wait that ends: a poll of wide lines takes several turns.
+constexpr std::size_t kEndless = 20 * std::size_t{device::kPollsPerLook} * device::kPatientLooks;
 
 struct AlgorithmName {
   Collective collective;
@@ -123,7 +119,7 @@ TEST(KernelFailure, AbortBeforeTheLaunchEndsItToo) {
     ranks.enqueueRank(operation, 0, 1, machine);
     const Outcome outcome = machine.run();
     ASSERT_TRUE(outcome.finished) << outcome.report;
-    EXPECT_EQ(ranks.reports().front()->state, Report::kAborted) << name(protocol);
+    EXPECT_EQ(ranks.reports().front()->state, Report::kAborted) << protocolName(protocol);
   }
 }
 

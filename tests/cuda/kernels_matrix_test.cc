@@ -1,4 +1,4 @@
-// The kernels on the emulator under every pair of circumstances, and every algorithm with both
+// The kernels on the emulator under every pair of circumstances, and every algorithm with all
 // protocols, all types and all reductions. To run one case again:
 //     RONDOTEST_CASE=<number> cuda_kernels_matrix_test
 #include <array>
@@ -13,7 +13,9 @@
 namespace rondo::testing {
 namespace {
 
+using device::kProtocols;
 using device::Protocol;
+using device::protocolName;
 
 constexpr std::uint64_t kSeed = 20240229;
 
@@ -58,7 +60,9 @@ std::vector<Axis> makeAxes() {
   for (const AlgorithmInfo& info : AllSchedules::kInfos)
     axes[kAlgorithm].values.push_back(
         fmt::format("{}/{}", collectiveName(info.collective), info.name));
-  axes[kProtocol] = {"protocol", {"staged", "lines"}};
+  axes[kProtocol].name = "protocol";
+  for (const Protocol protocol : kProtocols)
+    axes[kProtocol].values.emplace_back(protocolName(protocol));
   axes[kType].name = "type";
   for (int type = 0; type < kDataTypeCount; ++type)
     axes[kType].values.emplace_back(dataTypeName(static_cast<DataType>(type)));
@@ -97,7 +101,7 @@ std::size_t countIn(const Row& row, const OperationShape& shape) {
 OperationShape shapeOf(const Row& row) {
   OperationShape shape;
   shape.algorithm = algorithmAt(static_cast<std::size_t>(row[kAlgorithm]));
-  shape.protocol = row[kProtocol] == 0 ? Protocol::kStaged : Protocol::kLowLatency;
+  shape.protocol = valueIn(kProtocols, row, kProtocol);
   shape.type = static_cast<DataType>(row[kType]);
   shape.op = static_cast<ReduceOp>(row[kOp]);
   shape.ranks = row[kRanks] + 1;

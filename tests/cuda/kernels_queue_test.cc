@@ -10,11 +10,10 @@
 namespace rondo::testing {
 namespace {
 
+using device::kProtocols;
 using device::Protocol;
 using emulator::Options;
 using emulator::Schedule;
-
-constexpr Protocol kProtocols[] = {Protocol::kStaged, Protocol::kLowLatency};
 
 /// Random legal operations for the same ranks, of the types that mutants know.
 class Draw {
@@ -40,7 +39,7 @@ class Draw {
     shape.count = below(4) == 0 ? below(8) : below(900);
     shape.type = below(3) == 0 ? DataType::kBfloat16 : DataType::kFloat32;
     shape.op = static_cast<ReduceOp>(below(kReduceOpCount));
-    shape.protocol = kProtocols[below(2)];
+    shape.protocol = kProtocols[below(std::size(kProtocols))];
     shape.slotBytes = ranks_.slotBytes;
     shape.slotCount = ranks_.slotCount;
     shape.inPlace = below(2) == 0;
@@ -116,7 +115,7 @@ TEST(KernelQueue, ReplaysGoOnWhereTheLastLaunchEnded) {
   ranks.slotCount = 3;
   Queue queue(ranks);
   for (int i = 0; i < 10; ++i) {
-    queue.add(ringShape(kProtocols[i % 2], 200, ranks));
+    queue.add(ringShape(kProtocols[i % 3], 200, ranks));
     ASSERT_EQ(queue.run(randomOptions(static_cast<std::uint64_t>(i + 1))), "") << i;
   }
 }
@@ -157,7 +156,7 @@ TEST(KernelQueue, RunsAcrossThePeriodsOfMarksAndRewrites) {
 /// Fillings that a period of marks lies between have the same mark, and with three slots, since
 /// three divides the period, the same slot. What the earlier one wrote lies there until then unless
 /// others write as far, which short ones don't; only the rewrite between the two takes it away.
-TEST(KernelQueue, LinesOfAnEqualMarkAreGoneWhenItComesAgain) {
+void expectOldLinesGone(Protocol protocol) {
   static_assert(kMarks % 3 == 0);
   constexpr std::uint64_t kEarly = 2 * kRewrites - 1000;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -167,13 +166,14 @@ TEST(KernelQueue, LinesOfAnEqualMarkAreGoneWhenItComesAgain) {
     ranks.slotCount = 3;
     Queue queue(ranks);
     // One channel: others have no part in short operations.
-    OperationShape longRing = ringShape(Protocol::kLowLatency, 6 * 64, ranks);
-    OperationShape shortRing = ringShape(Protocol::kLowLatency, 6, ranks);
+    OperationShape longRing = ringShape(protocol, 6 * 64, ranks);
+    OperationShape shortRing = ringShape(protocol, 6, ranks);
     longRing.channels = shortRing.channels = 1;
     queue.add(longRing);  // makes the connections
     ASSERT_EQ(queue.run(randomOptions(seed)), "");
 
-    queue.ranks().leaveLines(kEarly);
+    protocol == Protocol::kLines ? queue.ranks().leaveLines(kEarly)
+                                 : queue.ranks().leaveWideLines(kEarly);
     queue.ranks().jumpTo(2 * kRewrites - 2);
     for (int i = 0; i < 4; ++i)
       queue.add(shortRing);
@@ -186,6 +186,69 @@ TEST(KernelQueue, LinesOfAnEqualMarkAreGoneWhenItComesAgain) {
   }
 }
 
+TEST(KernelQueue, LinesOfAnEqualMarkAreGoneWhenItComesAgain) {
+  expectOldLinesGone(Protocol::kLines);
+}
+
+TEST(KernelQueue, WideLinesOfAnEqualMarkAreGoneWhenItComesAgain) {
+  expectOldLinesGone(Protocol::kWideLines);
+}
+
+/// Data of wide lines may look like marks of lines: here all of them look like those of the
+/// fillings from `looksLike` on, in slots that lines use from filling 1000 on.
+void expectWideLinesOverlooked(std::uint64_t looksLike, const std::vector<std::size_t>& counts) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    DeviceShape ranks;
+    ranks.ranks = 3;
+    ranks.slotBytes = 256;
+    ranks.slotCount = 2 + static_cast<std::uint32_t>(seed % 2);
+    Queue queue(ranks);
+    OperationShape ring = ringShape(Protocol::kWideLines, 6 * 64, ranks);
+    ring.channels = 1;
+    queue.add(ring);  // makes the connections
+    ASSERT_EQ(queue.run(randomOptions(seed)), "");
+
+    queue.ranks().jumpTo(1000);
+    queue.ranks().leaveWideLines(looksLike);
+    ring.protocol = Protocol::kLines;
+    for (const std::size_t count : counts) {
+      ring.count = count;
+      queue.add(ring);
+      constexpr unsigned kLongerThanRewriting = 5000;
+      queue.delay(1, kLongerThanRewriting);
+      Options options = randomOptions(seed);
+      options.idleRounds = kLongerThanRewriting;
+      ASSERT_EQ(queue.run(options), "") << "seed " << seed;
+    }
+  }
+}
+
+TEST(KernelQueue, LinesAreNotTakenFromWideLinesBeforeThem) {
+  expectWideLinesOverlooked(1000, {6 * 64});
+}
+
+/// What the first lines in a slot did not reach: a ring of 3 has 4 fillings.
+TEST(KernelQueue, NothingOfWideLinesIsLeftBehindLines) {
+  expectWideLinesOverlooked(1004, {6, 6 * 64});
+}
+
+/// What the promise of wide lines is worth: where a machine tears them, results are wrong.
+TEST(KernelQueue, TornWideLinesAreNoticed) {
+  int wrong = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    DeviceShape ranks;
+    ranks.ranks = 3;
+    ranks.slotBytes = 256;
+    Queue queue(ranks);
+    for (int i = 0; i < 4; ++i)
+      queue.add(ringShape(Protocol::kWideLines, 300, ranks));
+    Options options = randomOptions(seed);
+    options.tearLines = true;
+    if (!queue.run(options).empty()) ++wrong;
+  }
+  EXPECT_GT(wrong, 0);
+}
+
 // Places.
 
 TEST(KernelQueue, OneLaunchFitsPlacesForItsBlocks) {
@@ -195,7 +258,7 @@ TEST(KernelQueue, OneLaunchFitsPlacesForItsBlocks) {
   ranks.oneLaunch = true;
   Queue queue(ranks);
   for (int i = 0; i < 6; ++i)
-    queue.add(ringShape(kProtocols[i % 2], 300, ranks));
+    queue.add(ringShape(kProtocols[i % 3], 300, ranks));
   Options options = randomOptions(2);
   options.residentBlocks = 8;
   EXPECT_EQ(queue.run(options), "");

@@ -1,4 +1,4 @@
-// The kernels of kernels/cuda/ on the emulator, against the host's lanes: every algorithm with both
+// The kernels of kernels/cuda/ on the emulator, against the host's lanes: every algorithm with all
 // protocols, bit for bit.
 #include <gtest/gtest.h>
 
@@ -7,9 +7,8 @@
 namespace rondo::testing {
 namespace {
 
+using device::kProtocols;
 using device::Protocol;
-
-constexpr Protocol kProtocols[] = {Protocol::kStaged, Protocol::kLowLatency};
 
 /// All legal shapes of one algorithm, over ranks, channels and sizes.
 template <class Check>

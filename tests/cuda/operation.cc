@@ -135,9 +135,12 @@ host::Lane hostLane(const Operation& operation, int rank, int channel, HostWires
 
 host::Arithmetic hostArithmetic(const Operation& operation) {
   const PlanRequest& request = operation.request;
-  if (!isReduction(request.collective)) return {.rules = moveArithmetic(request.type)};
-  return {.rules = reductionArithmetic(request.type, request.op, operation.ranks),
-          .combine = host::combineFunction(request.type, request.op, host::SimdTarget::kScalar)};
+  host::Arithmetic arithmetic;
+  arithmetic.rules = arithmeticOf(request.collective, request.type, request.op, operation.ranks);
+  if (arithmetic.rules.reduces) {
+    arithmetic.combine = host::combineFunction(request.type, request.op, host::SimdTarget::kScalar);
+  }
+  return arithmetic;
 }
 
 }  // namespace
@@ -147,15 +150,14 @@ std::string Operation::describe() const {
   return fmt::format("{} {} {} {} count {} root {} ranks {} channels {} {}{}{}",
                      collectiveName(request.collective), info.name, dataTypeName(request.type),
                      reduceOpName(request.op), request.count, request.root, ranks, plan.channels,
-                     protocol == device::Protocol::kStaged ? "staged" : "lines",
-                     buffers.front().inPlace ? " in place" : "",
+                     device::protocolName(protocol), buffers.front().inPlace ? " in place" : "",
                      buffers.front().margin != 0 ? " shifted" : "");
 }
 
 bool legal(const OperationShape& shape) {
   const PlanRequest request = requestOf(shape);
   if (isReduction(request.collective) && !isReducible(request.type, request.op)) return false;
-  if (shape.protocol == device::Protocol::kLowLatency && request.count == 0) return false;
+  if (shape.protocol != device::Protocol::kStaged && request.count == 0) return false;
   return planOf(shape).ok();
 }
 

@@ -39,7 +39,7 @@ struct Operation {
   std::vector<RankBuffers> buffers;   ///< by rank
   std::vector<std::uint64_t> scales;  ///< by rank; premulsum only
 
-  /// "all_reduce ring float sum count 100 ranks 4 channels 2 staged".
+  /// "all_reduce ring float sum count 100 ranks 4 channels 2 slots".
   std::string describe() const;
 };
 

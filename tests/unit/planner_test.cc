@@ -167,6 +167,9 @@ TEST(Plan, GeometryHashSeesWhatRanksMustAgreeOn) {
   other = plan;
   other.algorithm = algorithmAt(1);
   EXPECT_NE(plan.geometryHash(), other.geometryHash());
+  other = plan;
+  other.protocol = device::Protocol::kWideLines;
+  EXPECT_NE(plan.geometryHash(), other.geometryHash());
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace rondo::cuda {
 
 namespace {
 
-/// What parts of a connection, and the parts of these, start at multiples of: that of the largest
-/// access of a kernel, a line of 128 bytes.
-constexpr std::size_t kAlignment = 128;
+/// What parts of a connection, and the parts of these, start at multiples of: the largest access of
+/// a kernel.
+constexpr std::size_t kAlignment = device::kWideLineBytes;
 
 constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

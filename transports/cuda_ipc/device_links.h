@@ -54,8 +54,9 @@ class DeviceLinks {
   /// For kernels of the rank; lives as long as this object. Only of what was connected.
   const device::End& end(const EndName& name) const { return ends_.at(name); }
 
-  /// Whether all ranks' connections have lines; the same on all ranks. Only after connect().
-  bool carriesLines() const { return !ways_->anyWire(); }
+  /// Whether all ranks' connections have lines; the same on all ranks. Between processes only once
+  /// they have met.
+  bool carriesLines() const { return !self_.acrossProcesses || !ways_->anyWire(); }
 
   /// Ranks of other processes that may have opened memory of this one.
   std::vector<int> openedBy() const;

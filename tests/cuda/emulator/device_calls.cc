@@ -57,7 +57,7 @@ bool voteInWarp(bool mine) {
   return Scheduler::active().voteInWarp(mine);
 }
 
-bool beginAccess(Operation operation, const device::Pack& place, const device::Pack& value) {
+bool beginAccess(Operation operation, const device::Pack* place, const device::Pack& value) {
   return Scheduler::active().beginAccess(operation, place, value);
 }
 
@@ -69,8 +69,8 @@ unsigned lanes() {
   return warp().meeting.members;
 }
 
-const device::Pack& placeOf(unsigned lane) {
-  return *warp().places[lane];
+const device::Pack* placeOf(unsigned lane) {
+  return warp().places[lane];
 }
 
 device::Pack valueOf(unsigned lane) {

@@ -32,14 +32,15 @@ bool meetBlock(Operation operation, bool mine);
 /// Waits for all threads of the warp; whether any brought true.
 bool voteInWarp(bool mine);
 
-/// Brings a pack and its place to an access that the warp makes together. True for the last to
-/// come, which makes it for all and calls endAccess(); the others return when it has done so.
-bool beginAccess(Operation operation, const device::Pack& place, const device::Pack& value);
+/// Brings a pack and its place, or null, to an access that the warp makes together. True for the
+/// last to come, which makes it for all and calls endAccess(); the others return when it has done
+/// so.
+bool beginAccess(Operation operation, const device::Pack* place, const device::Pack& value);
 void endAccess();
 /// How many threads the caller's warp has.
 unsigned lanes();
 /// What a thread of the caller's warp brought; and to give it what it takes away.
-const device::Pack& placeOf(unsigned lane);
+const device::Pack* placeOf(unsigned lane);
 device::Pack valueOf(unsigned lane);
 void giveValue(unsigned lane, device::Pack value);
 /// Whether the packs of a line shall move one by one.

@@ -23,9 +23,14 @@ void storeHalf(Pack& pack, unsigned half, std::uint64_t value) {
   std::atomic_ref(pack.half[half]).store(value, std::memory_order_relaxed);
 }
 
-/// Both halves of a pack without anybody between them.
+/// Both halves of a pack without anybody between them. The last one first, and lines the same way,
+/// while they are stored first to last: so that lines stay together between processes, too, which
+/// run at the same time (on processors that keep the order of loads and of stores, as x86).
 Pack loadWhole(const Pack& from) {
-  return {{loadHalf(from, 0), loadHalf(from, 1)}};
+  Pack value;
+  value.half[1] = loadHalf(from, 1);
+  value.half[0] = loadHalf(from, 0);
+  return value;
 }
 
 void storeWhole(Pack& to, const Pack& value) {
@@ -33,11 +38,17 @@ void storeWhole(Pack& to, const Pack& value) {
   storeHalf(to, 1, value.half[1]);
 }
 
-/// Whether others may run before this lane's part of an access of the whole warp: before each line,
-/// and not within one unless that is asked for.
-bool breaksBefore(unsigned lane) {
-  constexpr unsigned kLineThreads = 8;
-  return lane % kLineThreads == 0 || calls::tearsLines();
+constexpr unsigned kLineThreads = 8;
+
+/// Whether others may run before the part of an access of the whole warp that is lane `lane`'s:
+/// before each line's first, and not within a line unless that is asked for.
+bool breaksBefore(unsigned lane, unsigned firstOfLine) {
+  return lane % kLineThreads == firstOfLine || calls::tearsLines();
+}
+
+/// The lane whose part of a read comes as number `turn`.
+unsigned readerOf(unsigned turn) {
+  return calls::tearsLines() ? turn : calls::lanes() - 1 - turn;
 }
 
 }  // namespace
@@ -121,23 +132,27 @@ Pack peekPack(const Pack& from) {
   return value;
 }
 
-void placeLine128(Pack& to, Pack value) {
-  if (!calls::beginAccess(Operation::kPlaceLine128, to, value)) return;
+void placeLine128(bool there, Pack* to, Pack value) {
+  if (!calls::beginAccess(Operation::kPlaceLine128, there ? to : nullptr, value)) return;
   for (unsigned lane = 0; lane < calls::lanes(); ++lane) {
-    auto& place = const_cast<Pack&>(calls::placeOf(lane));
-    if (breaksBefore(lane)) calls::beforeStore(Operation::kPlaceLine128, &place);
-    storeWhole(place, calls::valueOf(lane));
+    auto* const place = const_cast<Pack*>(calls::placeOf(lane));
+    if (place == nullptr) continue;
+    if (breaksBefore(lane, 0)) calls::beforeStore(Operation::kPlaceLine128, place);
+    storeWhole(*place, calls::valueOf(lane));
   }
   calls::endAccess();
 }
 
-Pack peekLine128(const Pack& from) {
+Pack peekLine128(bool there, const Pack* from) {
   const unsigned mine = threadIndex() % kWarpThreads;
-  if (!calls::beginAccess(Operation::kPeekLine128, from, {})) return calls::valueOf(mine);
-  for (unsigned lane = 0; lane < calls::lanes(); ++lane) {
-    const Pack& place = calls::placeOf(lane);
-    if (breaksBefore(lane)) calls::beforeLoad(Operation::kPeekLine128, &place);
-    calls::giveValue(lane, loadWhole(place));
+  if (!calls::beginAccess(Operation::kPeekLine128, there ? from : nullptr, {}))
+    return calls::valueOf(mine);
+  for (unsigned turn = 0; turn < calls::lanes(); ++turn) {
+    const unsigned lane = readerOf(turn);
+    const Pack* const place = calls::placeOf(lane);
+    if (place == nullptr) continue;
+    if (breaksBefore(lane, kLineThreads - 1)) calls::beforeLoad(Operation::kPeekLine128, place);
+    calls::giveValue(lane, loadWhole(*place));
   }
   calls::endAccess();
   return calls::valueOf(mine);

@@ -320,12 +320,12 @@ bool Scheduler::voteInWarp(bool mine) {
 }
 
 bool Scheduler::beginAccess(Operation operation,
-                            const device::Pack& place,
+                            const device::Pack* place,
                             const device::Pack& value) {
   Warp& itsWarp = warp();
   const unsigned lane = current_->index % device::kWarpThreads;
-  note(*current_, operation, &place);
-  itsWarp.places[lane] = &place;
+  note(*current_, operation, place);
+  itsWarp.places[lane] = place;
   itsWarp.values[lane] = value;
   if (!arrive(itsWarp.meeting, itsWarp.ended, operation)) {
     wait();
@@ -347,7 +347,8 @@ void Scheduler::checkLines() {
   for (std::size_t lane = 0; lane < itsWarp.meeting.members; ++lane) {
     const device::Pack* const line = itsWarp.places[lane / kLineThreads * kLineThreads];
     const bool aligned = reinterpret_cast<std::uintptr_t>(line) % kLineBytes == 0;
-    if (!aligned || itsWarp.places[lane] != line + lane % kLineThreads) stop(Verdict::kWrongLine);
+    const device::Pack* const expected = line == nullptr ? nullptr : line + lane % kLineThreads;
+    if (!aligned || itsWarp.places[lane] != expected) stop(Verdict::kWrongLine);
   }
 }
 

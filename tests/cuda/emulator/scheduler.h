@@ -102,7 +102,7 @@ class Scheduler {
 
   bool meetBlock(Operation operation, bool mine);
   bool voteInWarp(bool mine);
-  bool beginAccess(Operation operation, const device::Pack& place, const device::Pack& value);
+  bool beginAccess(Operation operation, const device::Pack* place, const device::Pack& value);
   void endAccess();
 
  private:
