@@ -27,9 +27,6 @@ PlanSettings hostSettings(PlanSettings settings) {
   return settings;
 }
 
-/// For a rank that sent what does not fit to say what it is doing: the message is better then.
-constexpr std::chrono::milliseconds kPatienceForNews{1000};
-
 /// Yields before a rank sleeps that shares its processor. Of 0, 5, 20, 100 and 1000 the best or
 /// next to it for 4 and 8 ranks on 2 processors at 8 bytes, 64 KiB and 1 MiB (docs/performance.md):
 /// more take turns from the rank that is waited for, fewer pay for sleeps that nobody needed.
@@ -180,6 +177,8 @@ Result<std::unique_ptr<Communicator>> Communicator::createRank(
   RONDO_RETURN_IF_ERROR(communicator->startDevice(std::move(launches)));
   cuda::DeviceLinks& links = communicator->device_->links();
   RONDO_RETURN_IF_ERROR(links.meet(gatherBy(exchange)));
+  for (const int other : links.openedBy())
+    RONDO_RETURN_IF_ERROR(communicator->group_->keepInTouch(other));
   RONDO_LOG(kInfo, kCommunicator, (LogContext{rank, config.name}), "{}", links.describe());
   return communicator;
 }
@@ -322,8 +321,10 @@ Result<cuda::DeviceOperation*> Communicator::prepareOnDevice(const PlanRequest& 
 
 /// For split().
 Status Communicator::gatherBytes(std::span<const std::byte> own, std::span<std::byte> all) {
-  return withTurn(Collective::kAllGather, [&] {
-    const auto settled = onDevice() ? device_->settle() : nullptr;
+  return withTurn(Collective::kAllGather, [&]() -> Status {
+    if (!onDevice()) return runOnHost(gatherCall(own, all));
+    const auto settled = device_->settle();
+    RONDO_RETURN_IF_ERROR(settled.status());
     return runOnHost(gatherCall(own, all));
   });
 }

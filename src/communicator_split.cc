@@ -69,6 +69,9 @@ Result<std::unique_ptr<Communicator>> Communicator::split(int color,
                          part->has_value() ? (*part)->members : std::vector<int>{});
   if (!part->has_value()) return std::unique_ptr<Communicator>{};
   Config settings = config != nullptr ? *config : config_;
+  // The new communicators are where this one is.
+  settings.device = config_.device;
+  settings.deviceIsLocalRank = false;
   if (config == nullptr) settings.name = fmt::format("{}.{}", config_.name, color);
   return key_.has_value() ? splitProcesses(exchange, **part, color, settings)
                           : splitThreads(exchange, **part, settings);
@@ -99,19 +102,23 @@ Result<std::unique_ptr<Communicator>> Communicator::splitThreads(SplitExchange& 
   const Result<std::vector<std::string>> devices = exchange.allGather(
       onDevice() ? std::to_string(device_->launches()->device()->ordinal()) : std::string());
   RONDO_RETURN_IF_ERROR(devices.status());
-  SharedByThreads shared;
+  auto made = std::make_unique<SharedByThreads>();
   if (part.rank == 0) {
-    shared.group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
+    made->group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
     if (onDevice()) {
       Result<cuda::LaunchGroups> launches = launchGroupsOn(*devices);
       RONDO_RETURN_IF_ERROR(launches.status());
-      shared.launches = *std::move(launches);
+      made->launches = *std::move(launches);
     }
   }
-  const Result<std::vector<std::string>> pointers = exchange.allGather(packPointer(&shared));
+  const Result<std::vector<std::string>> pointers = exchange.allGather(packPointer(made.get()));
   RONDO_RETURN_IF_ERROR(pointers.status());
-  if (part.rank != 0) shared = *unpackPointer(pointers->front());
-  RONDO_RETURN_IF_ERROR(exchange.allGather({}));
+  SharedByThreads shared = *unpackPointer(pointers->front());
+  const Status taken = exchange.allGather({}).status();
+  if (!taken.ok()) {
+    (void)made.release();  // others may still be reading it
+    return taken;
+  }
   std::unique_ptr<Communicator> communicator(new Communicator(
       part.rank, std::move(shared.group), std::nullopt, config, facts, onDevice()));
   if (onDevice()) {

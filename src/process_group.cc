@@ -144,6 +144,14 @@ void ProcessGroup::awaitRefreshed(int rank, std::chrono::milliseconds atMost) {
   }
 }
 
+Status ProcessGroup::keepInTouch(int rank) {
+  if (onBoard(rank) || parts_.control == nullptr) return {};
+  const Status linked = linkTo(rank);
+  if (linked.code() != StatusCode::kPeerLost) return linked;
+  learnLoss(rank, std::string(linked.message()));
+  return {};
+}
+
 bool ProcessGroup::mayBeOnItsWay(int rank) {
   if (!overWires(rank)) return false;
   const Traffic known = traffic(rank);

@@ -51,6 +51,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   CallRecord& record(int rank) override;
   void refresh(int rank) override;
   void awaitRefreshed(int rank, std::chrono::milliseconds atMost) override;
+  Status keepInTouch(int rank) override;
   bool mayBeOnItsWay(int rank) override;
 
   bool needsProgress() const override { return !wires_.empty(); }

@@ -18,6 +18,9 @@ namespace rondo {
 /// the call give up: enough for a program that mends its arguments, too short for one that ended.
 inline constexpr std::chrono::seconds kTimeToCallAgain{1};
 
+/// For a rank that sent what does not fit to say what it is doing: the message is better then.
+inline constexpr std::chrono::milliseconds kPatienceForNews{1000};
+
 /// Whether a limit has passed; 0 ms is none.
 constexpr bool isDue(std::chrono::milliseconds limit, std::chrono::milliseconds waited) {
   return limit.count() > 0 && waited >= limit;

@@ -36,6 +36,10 @@ class RankGroup {
   /// The same, but waits until it is, or for `atMost`, or until nothing can be heard of `rank`.
   virtual void awaitRefreshed(int /*rank*/, std::chrono::milliseconds /*atMost*/) {}
 
+  /// Has refresh() reach `rank`, even if no connection leads there.
+  /// @errors Timeout, the failure of the group
+  virtual Status keepInTouch(int /*rank*/) { return {}; }
+
   /// True if slots that `rank` had posted or released when its record was brought up to date may
   /// not have come here yet.
   virtual bool mayBeOnItsWay(int /*rank*/) { return false; }

@@ -347,8 +347,9 @@ RONDO_EXPORT rondoResult_t rondoCommRank(rondoComm_t comm, int* rank);
 /// leads to it; a warning in the log says so.
 /// @param peer 0 to count - 1.
 /// @param name receives "shm" (memory of one host), "tcp", "inproc" (ranks that are threads of one
-///   process), "cuda_ipc" (memory of CUDA devices of one host), or "self" for this handle's own
-///   rank. A static text, valid for ever; more names may come with more transports.
+///   process), "verbs" (InfiniBand and RoCE), "cuda_ipc" (ranks on CUDA devices whose kernels use
+///   each other's memory), or "self" for this handle's own rank. A static text, valid for ever;
+///   more names may come with more transports.
 /// @threads  any, at any time.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** name);

@@ -52,7 +52,9 @@ DeviceEngine::DeviceEngine(const DeviceRank& self,
       judge_(rank_, ranks_, group_, pump_, config),
       ends_(launches_->device(), links_) {}
 
-DeviceEngine::~DeviceEngine() = default;
+DeviceEngine::~DeviceEngine() {
+  pump_.stop();  // it asks the watch, which goes first
+}
 
 // What can be wrong with a call.
 
@@ -174,9 +176,17 @@ void DeviceEngine::retire(std::unique_ptr<DeviceOperation> operation) {
   if (operation->captured) captured_.push_back(std::move(operation));
 }
 
-std::unique_ptr<Pump::Halt> DeviceEngine::settle() {
-  (void)watch_->flush(Deadline{});
+Result<std::unique_ptr<Pump::Halt>> DeviceEngine::settle() {
+  RONDO_RETURN_IF_ERROR(watch_->settle());
+  awaitReplays();
   return std::make_unique<Pump::Halt>(pump_);
+}
+
+/// Nobody tells when the replay of a graph is complete.
+void DeviceEngine::awaitReplays() {
+  if (!hasCaptured()) return;
+  const CurrentDevice current(device());
+  (void)device().driver().contextSynchronize();
 }
 
 Status DeviceEngine::checkPlan(const PlanRequest& request, const Plan& plan) const {
@@ -189,8 +199,10 @@ Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
                                                const GatherBytes& gather) {
   const CurrentDevice current(device());
   // The driver may wait for running kernels before it gives memory, and they for other ranks: so
-  // none runs, on any rank, until all have what they need. What is new to one rank is new to all.
-  const std::unique_ptr<Pump::Halt> halt = settle();
+  // none of this rank's runs, nor another's of what is new, until all have what they need. What is
+  // new to one rank is new to all.
+  const Result<std::unique_ptr<Pump::Halt>> halt = settle();
+  RONDO_RETURN_IF_ERROR(halt.status());
   RONDO_RETURN_IF_ERROR(links_.connect(endsOf(request, plan, ranks_, rank_), gather));
   retire(prepared_.release(request));
   Result<DeviceOperation> operation = bindOperation(request, plan, ranks_, rank_, device(), ends_);
@@ -199,6 +211,7 @@ Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
   const std::byte ready{};
   std::vector<std::byte> all(static_cast<std::size_t>(ranks_));
   RONDO_RETURN_IF_ERROR(gather({&ready, 1}, all));
+  links_.allHaveTaken();
   return prepared_.keep(*std::move(operation));
 }
 
@@ -235,11 +248,7 @@ bool DeviceEngine::hasCaptured() {
 
 void DeviceEngine::finish(Deadline deadline) {
   bool complete = group_->failure().ok() && watch_->flush(deadline);
-  if (complete) {
-    const CurrentDevice current(device());
-    // Nobody tells when the replay of a graph is complete.
-    if (hasCaptured()) (void)device().driver().contextSynchronize();
-  } else if (group_->failure().ok()) {
+  if (!complete && group_->failure().ok()) {
     group_->fail(
         Status::timeout("rank {}: its last operations were not complete when it left", rank_));
   }
@@ -247,16 +256,20 @@ void DeviceEngine::finish(Deadline deadline) {
     watch_->giveUp();
     complete = watch_->flush(Deadline::within(kTimeToGiveUp));
   }
-  pump_.stop();
   if (!complete) {
+    pump_.stop();
     RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = rank_},
               "a kernel on {} has not ended; the memory that it uses is left to it until the "
               "process ends",
               device().name());
     return leaveBehind();
   }
+  awaitReplays();
   links_.closeOpened();
-  if (closedByOthers(earlier(deadline, Deadline::within(kTimeToClose)))) return;
+  // Meanwhile the pump hands over what others still wait for.
+  const bool closed = closedByOthers(earlier(deadline, Deadline::within(kTimeToClose)));
+  pump_.stop();
+  if (closed) return;
   RONDO_LOG(kInfo, kCommunicator, LogContext{.rank = rank_},
             "{} bytes of {} are left to other processes, which have not closed them, until this "
             "process ends",
@@ -267,8 +280,8 @@ void DeviceEngine::finish(Deadline deadline) {
 /// Says that this rank uses nothing of others any more, and waits until those that use memory of
 /// this one say the same; after a failure nobody knows.
 bool DeviceEngine::closedByOthers(Deadline deadline) {
+  if (!links_.haveGiven()) return true;
   const std::vector<int> ranks = links_.openedBy();
-  if (ranks.empty()) return true;
   group_->record(rank_).leave();
   const auto closed = [this](int rank) { return group_->record(rank).hasLeft(); };
   while (!std::ranges::all_of(ranks, closed)) {

@@ -65,9 +65,11 @@ class DeviceEngine {
              const CallSignature& signature,
              Stream stream);
 
-  /// Waits until what was launched is complete, so that ranks can talk by the host's memory.
-  /// @return that keeps the transports free for them
-  std::unique_ptr<Pump::Halt> settle();
+  /// Waits until what was launched, or may be replayed, is complete, so that ranks can talk by the
+  /// host's memory.
+  /// @return what keeps the transports free for that
+  /// @errors the failure of the communicator
+  Result<std::unique_ptr<Pump::Halt>> settle();
 
   /// The device, and the ranks that share it and launch together.
   const std::shared_ptr<SharedLaunch>& launches() const { return launches_; }
@@ -85,6 +87,7 @@ class DeviceEngine {
 
   Status abandon(const Status& failure);
   bool hasCaptured();
+  void awaitReplays();
   void leaveBehind();
   bool closedByOthers(Deadline deadline);
   void retire(std::unique_ptr<DeviceOperation> operation);

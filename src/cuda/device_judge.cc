@@ -88,6 +88,8 @@ host::Blocked DeviceJudge::firstBehind(const CallSignature& call) const {
 }
 
 Status DeviceJudge::mismatch(const CallSignature& call, int peer, std::uint64_t otherCall) const {
+  const Pump::Halt halt(pump_);
+  group_->awaitRefreshed(peer, kPatienceForNews);
   return mismatchWith(waiting(call), peer, group_->record(peer), otherCall);
 }
 

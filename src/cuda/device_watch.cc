@@ -109,6 +109,15 @@ bool DeviceWatch::flush(Deadline deadline) {
   return !lost_;
 }
 
+Status DeviceWatch::settle() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kLook, [this] { return launched_.empty(); })) {
+    // A kernel that has not begun yet does not see it.
+    if (host::flagRaised(group_->failedFlag())) return group_->failure();
+  }
+  return group_->failure();
+}
+
 bool DeviceWatch::busy() {
   const std::scoped_lock lock(mutex_);
   return !launched_.empty() || !captured_.empty();
@@ -125,11 +134,16 @@ void DeviceWatch::run() {
   (void)device_->driver().exchangeCaptureMode(&mode);
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    lookAtCaptured();
+    const std::vector<const DeviceOperation*> captured = captured_;
+    lock.unlock();
+    lookAtCaptured(captured);
+    lock.lock();
     if (launched_.empty()) {
-      const auto changed = [this] { return ending_ || !launched_.empty(); };
+      const auto changed = [&] {
+        return ending_ || !launched_.empty() || captured.size() != captured_.size();
+      };
       if (captured_.empty()) {
-        changed_.wait(lock);
+        changed_.wait(lock, changed);
       } else {
         changed_.wait_for(lock, kLookAtCaptured, changed);
       }
@@ -219,10 +233,10 @@ void DeviceWatch::addCaptured(const DeviceOperation& operation) {
   changed_.notify_all();
 }
 
-void DeviceWatch::lookAtCaptured() {
-  if (captured_.empty()) return;
+void DeviceWatch::lookAtCaptured(const std::vector<const DeviceOperation*>& captured) {
+  if (captured.empty()) return;
   if (host::flagRaised(group_->failedFlag())) giveUp();
-  for (const DeviceOperation* operation : captured_)
+  for (const DeviceOperation* operation : captured)
     (void)failedBy(*operation, {});
 }
 

@@ -52,6 +52,10 @@ class DeviceWatch {
   /// @return false if some kernel still runs when `deadline` has passed, or may run
   bool flush(Deadline deadline);
 
+  /// Waits until all that was launched is complete, however long that takes.
+  /// @errors the failure of the communicator
+  Status settle();
+
   /// `operation` was captured into a graph: from now on, whenever that is replayed, its kernels are
   /// told of failures, and what they report is a failure. It must live as long as this object runs.
   void addCaptured(const DeviceOperation& operation);
@@ -80,7 +84,7 @@ class DeviceWatch {
 
   void run();
   bool lookAtFirst();
-  void lookAtCaptured();
+  void lookAtCaptured(const std::vector<const DeviceOperation*>& captured);
   void finishFirst(const Launched& first);
   bool failedBy(const DeviceOperation& operation, const CallSignature& call);
   void judgeFirst(Launched& first);

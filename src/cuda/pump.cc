@@ -62,19 +62,15 @@ void Pump::run() {
     const bool working = working_();
     moving_ = true;
     lock.unlock();
-    const bool more = moveOnce();
+    const bool moved = place_.progress();
+    const bool flushed = place_.flushed();
     lock.lock();
     moving_ = false;
     changed_.notify_all();
-    needed = working || more || woken_;
-    idleLooks = more ? 0 : idleLooks + 1;
+    needed = working || moved || !flushed || woken_;
+    idleLooks = moved ? 0 : idleLooks + 1;
     if (idleLooks > kBusyLooks) changed_.wait_for(lock, kNap, [this] { return ending_; });
   }
-}
-
-/// @return whether there may be more to move at once
-bool Pump::moveOnce() {
-  return place_.progress() || !place_.flushed();
 }
 
 Pump::Halt::Halt(Pump& pump) : pump_(pump) {

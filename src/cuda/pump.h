@@ -53,7 +53,6 @@ class Pump {
 
  private:
   void run();
-  bool moveOnce();
 
   host::WaitPlace& place_;
   std::shared_ptr<RankGroup> group_;  // whose place it is

@@ -91,6 +91,11 @@ DeviceLinks::DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, Slot
       group_(std::move(group)),
       slots_(slots) {}
 
+DeviceLinks::~DeviceLinks() {
+  for (std::unique_ptr<SharedMemory>& named : named_)
+    (void)named.release();  // others may be reading it
+}
+
 Status DeviceLinks::meet(const GatherBytes& gather) {
   Result<DeviceWays> ways = DeviceWays::findOut(self_, gather);
   RONDO_RETURN_IF_ERROR(ways.status());
@@ -103,8 +108,8 @@ std::string DeviceLinks::describe() const {
   for (int peer = 0; peer < self_.ranks; ++peer) {
     if (peer != self_.rank && !overWire(peer)) direct.push_back(peer);
   }
-  return direct.empty() ? "memory of GPUs shared with no rank"
-                        : fmt::format("memory of GPUs shared with ranks {}", listRanks(direct));
+  return direct.empty() ? "kernels reach all ranks by transports"
+                        : fmt::format("kernels reach ranks {} directly", listRanks(direct));
 }
 
 Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& gather) {
@@ -118,9 +123,9 @@ Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& 
       fresh.push_back(name);
     }
   }
-  const Result<LinkGift> own = makeGift(fresh);
+  const Result<Given> own = give(fresh);
   RONDO_RETURN_IF_ERROR(own.status());
-  Result<std::vector<LinkGift>> gifts = exchangeGifts(*own, self_.ranks, gather);
+  Result<std::vector<LinkGift>> gifts = exchangeGifts(own->gift, self_.ranks, gather);
   RONDO_RETURN_IF_ERROR(gifts.status());
   Opened others(*this, *std::move(gifts));
   for (const EndName& name : fresh)
@@ -129,8 +134,8 @@ Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& 
 }
 
 /// This rank's parts of the connections, in memory that is allocated here.
-Result<LinkGift> DeviceLinks::makeGift(std::span<const EndName> fresh) {
-  LinkGift gift;
+Result<DeviceLinks::Given> DeviceLinks::give(std::span<const EndName> fresh) {
+  Given given;
   std::array<std::size_t, kPools> bytes{};
   for (const EndName& name : fresh) {
     LinkPart part;
@@ -142,19 +147,20 @@ Result<LinkGift> DeviceLinks::makeGift(std::span<const EndName> fresh) {
     std::size_t& end = bytes[static_cast<std::size_t>(part.pool)];
     part.offset = end;
     end += name.sends ? aligned(sizeof(CounterLine)) : ReceiverPart(slots_).bytes;
-    gift.parts.push_back(part);
+    given.gift.parts.push_back(part);
   }
   for (const Pool pool : {Pool::kOnDevice, Pool::kPinned}) {
     const auto place = static_cast<std::size_t>(pool);
     if (bytes[place] == 0) continue;
-    const Result<MemoryName> made = makePool(pool, bytes[place]);
+    Result<SharedMemory> made = makePool(pool, bytes[place]);
     RONDO_RETURN_IF_ERROR(made.status());
-    gift.pools[place] = *made;
+    given.gift.pools[place] = nameForOthers(*made);
+    given.pools[place] = *std::move(made);
   }
-  return gift;
+  return given;
 }
 
-Result<MemoryName> DeviceLinks::makePool(Pool pool, std::size_t bytes) {
+Result<SharedMemory> DeviceLinks::makePool(Pool pool, std::size_t bytes) {
   const Device& device = *self_.device;
   const bool exported = pool == Pool::kOnDevice && !openedBy().empty();
   const std::size_t unit = exported ? kDevicePageBytes : 1;
@@ -162,17 +168,22 @@ Result<MemoryName> DeviceLinks::makePool(Pool pool, std::size_t bytes) {
   Result<Memory> made =
       pool == Pool::kOnDevice ? device.allocate(rounded) : device.allocateOnHost(rounded);
   RONDO_RETURN_IF_ERROR(made.status());
+  given_ |= exported;
   own_.push_back(std::make_shared<const Memory>(*std::move(made)));
-  return nameMemory(own_.back(), device, host_);
+  return own_.back();
 }
 
-Status DeviceLinks::link(const EndName& name, const LinkGift& own, Opened& others) {
+MemoryName DeviceLinks::nameForOthers(const SharedMemory& memory) {
+  named_.push_back(std::make_unique<SharedMemory>(memory));
+  return nameMemory(*named_.back(), *self_.device, host_);
+}
+
+Status DeviceLinks::link(const EndName& name, const Given& own, Opened& others) {
   const int from = name.sends ? self_.rank : name.peer;
   const int to = name.sends ? name.peer : self_.rank;
-  const LinkPart& part = *own.find(from, to, name.channel);
-  const SharedMemory& pool = *reinterpret_cast<const SharedMemory*>(
-      own.pools[static_cast<std::size_t>(part.pool)].pointer);
-  std::byte* const mine = pool->onDevice<std::byte>() + part.offset;
+  const LinkPart& part = *own.gift.find(from, to, name.channel);
+  std::byte* const mine =
+      own.pools[static_cast<std::size_t>(part.pool)]->onDevice<std::byte>() + part.offset;
   const Result<std::byte*> theirs = others.part(name.peer, from, to, name.channel);
   RONDO_RETURN_IF_ERROR(theirs.status());
   ends_.emplace(name, name.sends ? endOf(*theirs, mine, slots_, name.peer)

@@ -4,8 +4,8 @@
 // transports of the host, whose memory is mapped for them.
 #pragma once
 
+#include <array>
 #include <compare>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +34,11 @@ struct EndName {
 class DeviceLinks {
  public:
   DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, SlotShape slots);
+  ~DeviceLinks();
+  DeviceLinks(const DeviceLinks&) = delete;
+  DeviceLinks& operator=(const DeviceLinks&) = delete;
+  DeviceLinks(DeviceLinks&&) = delete;
+  DeviceLinks& operator=(DeviceLinks&&) = delete;
 
   /// Finds out how ranks reach each other; connect() does it otherwise. Collective.
   /// @errors OutOfMemory, SystemError, those of `gather`.
@@ -42,7 +47,7 @@ class DeviceLinks {
   /// Whether a transport of the host leads to `peer`. @threads any, once the ranks have met
   bool overWireTo(int peer) const { return self_.acrossProcesses && overWire(peer); }
 
-  /// "memory of GPUs shared with ranks 1, 2", for the log.
+  /// "kernels reach ranks 1, 2 directly", for the log.
   std::string describe() const;
 
   /// Makes those of `wanted` that are not there yet. Collective; all ranks have theirs when it
@@ -57,6 +62,12 @@ class DeviceLinks {
   /// Whether all ranks' connections have lines; the same on all ranks. Between processes only once
   /// they have met.
   bool carriesLines() const { return !self_.acrossProcesses || !ways_->anyWire(); }
+
+  /// All ranks have returned from connect(): what was named to them is named no more.
+  void allHaveTaken() { named_.clear(); }
+
+  /// Whether other processes were given memory of this rank's device.
+  bool haveGiven() const { return given_; }
 
   /// Ranks of other processes that may have opened memory of this one.
   std::vector<int> openedBy() const;
@@ -76,9 +87,16 @@ class DeviceLinks {
  private:
   class Opened;
 
-  Result<LinkGift> makeGift(std::span<const EndName> fresh);
-  Result<MemoryName> makePool(Pool pool, std::size_t bytes);
-  Status link(const EndName& name, const LinkGift& own, Opened& others);
+  /// What this rank gives, and where it is.
+  struct Given {
+    LinkGift gift;
+    std::array<SharedMemory, kPools> pools;
+  };
+
+  Result<Given> give(std::span<const EndName> fresh);
+  Result<SharedMemory> makePool(Pool pool, std::size_t bytes);
+  MemoryName nameForOthers(const SharedMemory& memory);
+  Status link(const EndName& name, const Given& own, Opened& others);
   Status connectOverWire(const EndName& name);
   Result<std::byte*> map(void* memory, std::size_t bytes);
 
@@ -90,7 +108,11 @@ class DeviceLinks {
   SlotShape slots_;
   std::optional<DeviceWays> ways_;  // from the first connect() on
   std::map<EndName, device::End> ends_;
-  std::deque<SharedMemory> own_;  // stays where it is: others copy it from there
+  std::vector<SharedMemory> own_;
+  /// What others of this process copy `own_` from, meanwhile: never freed under them, even if this
+  /// rank fails.
+  std::vector<std::unique_ptr<SharedMemory>> named_;
+  bool given_ = false;
   std::vector<SharedMemory> opened_;
   std::vector<Memory> mapped_;
 };

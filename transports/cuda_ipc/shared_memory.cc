@@ -1,6 +1,7 @@
 #include "transports/cuda_ipc/shared_memory.h"
 
 #include <functional>
+#include <random>
 #include <utility>
 
 #include <unistd.h>
@@ -9,6 +10,20 @@
 
 namespace rondo::cuda {
 
+namespace {
+
+/// Differs between processes, even those of containers that take themselves for one host and have
+/// the same number; a child that was forked off has another one, too.
+std::uint64_t processToken() {
+  static const std::uint64_t drawn = [] {
+    std::random_device device;
+    return std::uint64_t{device()} << 32 | device();
+  }();
+  return drawn + static_cast<std::uint64_t>(::getpid());
+}
+
+}  // namespace
+
 std::uint64_t hashOfHost(const std::string& identity) {
   return std::hash<std::string>()(identity);
 }
@@ -16,7 +31,7 @@ std::uint64_t hashOfHost(const std::string& identity) {
 MemoryName nameMemory(const SharedMemory& memory, const Device& device, std::uint64_t host) {
   MemoryName name;
   name.host = host;
-  name.process = static_cast<std::uint64_t>(::getpid());
+  name.process = processToken();
   name.bytes = memory->bytes();
   name.pointer = reinterpret_cast<std::uint64_t>(&memory);
   name.device = device.ordinal();
@@ -33,7 +48,7 @@ MemoryName nameMemory(const SharedMemory& memory, const Device& device, std::uin
 }
 
 bool inOwnProcess(const MemoryName& name, std::uint64_t host) {
-  return name.host == host && name.process == static_cast<std::uint64_t>(::getpid());
+  return name.host == host && name.process == processToken();
 }
 
 Result<SharedMemory> openMemory(const MemoryName& name, const Device& device, std::uint64_t host) {

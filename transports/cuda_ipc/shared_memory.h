@@ -16,7 +16,7 @@ namespace rondo::cuda {
 /// Names memory to all ranks. No padding: it travels as bytes.
 struct MemoryName {
   std::uint64_t host = 0;     ///< hash of the identity of the owner's host
-  std::uint64_t process = 0;  ///< the owner's process
+  std::uint64_t process = 0;  ///< the owner's process, among all that there are
   std::uint64_t bytes = 0;    ///< 0: there is none
   std::uint64_t pointer = 0;  ///< of a SharedMemory, for ranks of the owner's process
   IpcHandle handle{};         ///< for ranks of other processes of its host, if `exported`
@@ -36,7 +36,8 @@ std::uint64_t hashOfHost(const std::string& identity);
 /// all of a page.
 inline constexpr std::size_t kDevicePageBytes = std::size_t{2} << 20;
 
-/// The name of `memory` of `device`; good as long as the SharedMemory stays where it is. That
+/// The name of `memory` of `device`; of use to ranks of this process as long as the SharedMemory
+/// stays where it is. That
 /// another process cannot use it, as that of the host, is no error here: `exported` says so.
 /// @param host hash of the own host's identity
 MemoryName nameMemory(const SharedMemory& memory, const Device& device, std::uint64_t host);
