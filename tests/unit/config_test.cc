@@ -75,6 +75,7 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_INIT_TIMEOUT_MS", "1500"},
                               {"RONDO_CONNECT_TIMEOUT_MS", "2500"},
                               {"RONDO_TRANSPORT", "tcp"},
+                              {"RONDO_DEVICE", "3"},
                               {"RONDO_CUDA_PROTOCOL", "wide_lines"},
                               {"RONDO_LOG_LEVEL", "debug"},
                               {"RONDO_LOG_FILE", "/tmp/%h.log"},
@@ -102,6 +103,7 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.chunkBytes, 131072u);
   EXPECT_EQ(config.slotsPerConnection, 8);
   EXPECT_EQ(config.slotMemoryBytes, 1000000u);
+  EXPECT_EQ(config.device, 3);
   EXPECT_EQ(config.cudaProtocol, device::Protocol::kWideLines);
   EXPECT_EQ(config.operationTimeout, milliseconds(0));
   EXPECT_EQ(config.warningAfter, milliseconds(250));
