@@ -187,6 +187,11 @@ Status initRank(rondoComm_t* comm,
   }
   const Result<Config> config = prepareConfig(requested);
   RONDO_RETURN_IF_ERROR(config.status());
+  if (config->deviceIsLocalRank) {
+    return Status::invalidArgument(
+        "RONDO_DEVICE is local, which rondoCommInitFromEnvironment knows from the launcher; "
+        "rondoCommInitRank takes the number of a device");
+  }
   UniqueId meeting;
   std::memcpy(meeting.bytes.data(), id.bytes, sizeof id.bytes);
   auto communicator = Communicator::createRank(meeting, rank, ranks, *config);
@@ -196,14 +201,29 @@ Status initRank(rondoComm_t* comm,
   return registerCommunicators(std::move(one), comm);
 }
 
+/// The device of a rank that was launched, if that is to follow from its place on its host.
+Status chooseDevice(const Launch& launch, Config& config) {
+  if (!config.deviceIsLocalRank) return {};
+  if (!launch.localRank.has_value()) {
+    return Status::invalidArgument(
+        "RONDO_DEVICE is local, but {} tells rank {} no local rank; pass the number of its device",
+        launcherName(launch.launcher), launch.rank);
+  }
+  config.device = *launch.localRank;
+  return {};
+}
+
 /// The communicator of the rank that the environment says this process is.
 Result<std::unique_ptr<Communicator>> createFromEnvironment(Config config) {
   const Deadline deadline = Deadline::within(config.initTimeout);
   Result<EnvironmentMeeting> meeting = meetByEnvironment(config, wholeEnvironment(), deadline);
   RONDO_RETURN_IF_ERROR(meeting.status());
   const Launch& launch = meeting->launch;
+  RONDO_RETURN_IF_ERROR(chooseDevice(launch, config));
   if (launch.ranks == 1) {
-    auto alone = Communicator::createThreads(1, config);
+    auto alone = config.device.has_value()
+                     ? Communicator::createOnDevices({&*config.device, 1}, config)
+                     : Communicator::createThreads(1, config);
     RONDO_RETURN_IF_ERROR(alone.status());
     return std::move(alone->front());
   }

@@ -8,6 +8,7 @@
 #include "src/log.h"
 #include "src/process_ranks.h"
 #include "src/processors.h"
+#include "src/rank_info.h"
 #include "src/rendezvous_keeper.h"
 #include "src/stall.h"
 #include "transports/inproc/thread_group.h"
@@ -16,12 +17,14 @@ namespace rondo {
 
 namespace {
 
-/// How long a rank may take to call again after its call was rejected, before those who wait for
-/// the call give up: enough for a program that mends its arguments, too short for one that ended.
-constexpr std::chrono::seconds kTimeToCallAgain{1};
-
 PlanSettings planSettings(const Config& config) {
   return {config.reproducible, config.channels, config.algorithms};
+}
+
+/// For what the library itself sends between ranks on devices, by the host: one channel is theirs.
+PlanSettings hostSettings(PlanSettings settings) {
+  settings.channels = 1;
+  return settings;
 }
 
 /// For a rank that sent what does not fit to say what it is doing: the message is better then.
@@ -31,6 +34,44 @@ constexpr std::chrono::milliseconds kPatienceForNews{1000};
 /// next to it for 4 and 8 ranks on 2 processors at 8 bytes, 64 KiB and 1 MiB (docs/performance.md):
 /// more take turns from the rank that is waited for, fewer pay for sleeps that nobody needed.
 constexpr int kYieldsOfManyRanks = 5;
+
+/// An all-gather of bytes.
+CollectiveCall gatherCall(std::span<const std::byte> own, std::span<std::byte> all) {
+  CollectiveCall call;
+  call.collective = Collective::kAllGather;
+  call.send = own.data();
+  call.recv = all.data();
+  call.count = own.size();
+  return call;
+}
+
+/// What launches on a CUDA device for one rank alone.
+Result<std::shared_ptr<cuda::SharedLaunch>> openDevice(int rank, int ordinal) {
+  const Result<const cuda::Driver*> driver = cuda::systemDriver();
+  RONDO_RETURN_IF_ERROR(driver.status());
+  Result<std::shared_ptr<const cuda::Device>> device = cuda::Device::open(**driver, ordinal);
+  RONDO_RETURN_IF_ERROR(device.status());
+  Result<std::unique_ptr<cuda::SharedLaunch>> launches =
+      cuda::SharedLaunch::make(*std::move(device), {rank});
+  RONDO_RETURN_IF_ERROR(launches.status());
+  return std::shared_ptr<cuda::SharedLaunch>(*std::move(launches));
+}
+
+/// What ranks that are about to form a communicator can do before they have one.
+GatherBytes gatherBy(Exchange& exchange) {
+  return [&exchange](std::span<const std::byte> own, std::span<std::byte> all) -> Status {
+    const Result<std::vector<std::string>> texts =
+        exchange.allGather({reinterpret_cast<const char*>(own.data()), own.size()});
+    RONDO_RETURN_IF_ERROR(texts.status());
+    for (std::size_t rank = 0; rank < texts->size(); ++rank) {
+      const std::string& text = (*texts)[rank];
+      if (text.size() != own.size() || (rank + 1) * own.size() > all.size())
+        return Status::mismatch("rank {} sent {} bytes, not {}", rank, text.size(), own.size());
+      std::ranges::copy(std::as_bytes(std::span(text)), all.subspan(rank * own.size()).begin());
+    }
+    return {};
+  };
+}
 
 /// Ranks that share processors must not poll: they would keep away the rank they wait for.
 host::WaitPolicy waitPolicy(const PlanFacts& facts) {
@@ -68,13 +109,22 @@ CallSignature signatureOf(const PlanRequest& request, const Plan& plan, std::uin
 
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
     int ranks, const Config& config) {
+  return createInProcess(ranks, config, {});
+}
+
+Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createInProcess(
+    int ranks, const Config& config, const cuda::LaunchGroups& launches) {
   if (ranks < 1) return Status::invalidArgument("ranks is {}: must be at least 1", ranks);
   const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
   auto group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank) {
-    communicators.push_back(
-        std::unique_ptr<Communicator>(new Communicator(rank, group, std::nullopt, config, facts)));
+    const bool onHost = launches.empty();
+    communicators.push_back(std::unique_ptr<Communicator>(
+        new Communicator(rank, group, std::nullopt, config, facts, !onHost)));
+    if (onHost) continue;
+    RONDO_RETURN_IF_ERROR(
+        communicators.back()->startDevice(launches[static_cast<std::size_t>(rank)]));
   }
   RONDO_LOG(kInfo, kCommunicator, LogContext{-1, config.name},
             "created ranks {} as threads cpus {} slots {} of bytes {}", ranks, facts.cpus,
@@ -86,20 +136,12 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createOnDevices
     std::span<const int> devices, const Config& config) {
   const Result<const cuda::Driver*> driver = cuda::systemDriver();
   RONDO_RETURN_IF_ERROR(driver.status());
-  const auto ranks = static_cast<int>(devices.size());
-  const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
-  Result<std::shared_ptr<cuda::DeviceTeam>> team =
-      cuda::DeviceTeam::make(**driver, devices, {facts.slotBytes, facts.slotCount});
-  RONDO_RETURN_IF_ERROR(team.status());
-  auto communicators = createThreads(ranks, config);
+  const Result<cuda::LaunchGroups> launches = cuda::makeLaunchGroups(**driver, devices);
+  RONDO_RETURN_IF_ERROR(launches.status());
+  auto communicators = createInProcess(static_cast<int>(devices.size()), config, *launches);
   RONDO_RETURN_IF_ERROR(communicators.status());
-  for (const auto& communicator : *communicators) {
-    auto engine = cuda::DeviceEngine::make(communicator->rank_, ranks, *team, communicator->group_,
-                                           communicator->config_);
-    RONDO_RETURN_IF_ERROR(engine.status());
-    communicator->device_ = *std::move(engine);
-  }
-  RONDO_LOG(kInfo, kCommunicator, (LogContext{-1, config.name}), "{}", (*team)->describe());
+  RONDO_LOG(kInfo, kCommunicator, (LogContext{-1, config.name}), "{}",
+            cuda::describeLaunchGroups(*launches));
   return communicators;
 }
 
@@ -117,22 +159,37 @@ Result<std::unique_ptr<Communicator>> Communicator::createRank(const UniqueId& i
 
 Result<std::unique_ptr<Communicator>> Communicator::createRank(
     Exchange& exchange, const SecretKey& key, int rank, int ranks, const Config& config) {
+  // A device that cannot be had is known before others wait for this rank.
+  std::shared_ptr<cuda::SharedLaunch> launches;
+  if (config.device.has_value()) {
+    Result<std::shared_ptr<cuda::SharedLaunch>> opened = openDevice(rank, *config.device);
+    RONDO_RETURN_IF_ERROR(opened.status());
+    launches = *std::move(opened);
+  }
   const PlanFacts own = planFacts(ranks, usableProcessors(), config);
   Result<JoinedRanks> joined = joinProcessRanks(exchange, key, rank, own, config);
   if (!joined.ok()) return std::move(joined).status();
   RONDO_LOG(kInfo, kCommunicator, (LogContext{rank, config.name}),
-            "joined {} ranks as processes: {}; cpus {} slots {} of bytes {}", ranks,
+            "joined {} ranks as processes: {}; cpus {} slots {} of bytes {}{}", ranks,
             joined->group->describe(), joined->facts.cpus, joined->facts.slotCount,
-            joined->facts.slotBytes);
-  return std::unique_ptr<Communicator>(
-      new Communicator(rank, std::move(joined->group), key, config, joined->facts));
+            joined->facts.slotBytes,
+            launches == nullptr ? "" : fmt::format(" on {}", launches->device()->name()));
+  std::unique_ptr<Communicator> communicator(new Communicator(
+      rank, std::move(joined->group), key, config, joined->facts, launches != nullptr));
+  if (launches == nullptr) return communicator;
+  RONDO_RETURN_IF_ERROR(communicator->startDevice(std::move(launches)));
+  cuda::DeviceLinks& links = communicator->device_->links();
+  RONDO_RETURN_IF_ERROR(links.meet(gatherBy(exchange)));
+  RONDO_LOG(kInfo, kCommunicator, (LogContext{rank, config.name}), "{}", links.describe());
+  return communicator;
 }
 
 Communicator::Communicator(int rank,
                            std::shared_ptr<RankGroup> group,
                            std::optional<SecretKey> key,
                            const Config& config,
-                           const PlanFacts& facts)
+                           const PlanFacts& facts,
+                           bool onDevice)
     : rank_(rank),
       group_(std::move(group)),
       key_(std::move(key)),
@@ -140,7 +197,24 @@ Communicator::Communicator(int rank,
       facts_(facts),
       settings_(planSettings(config)),
       waitPolicy_(waitPolicy(facts)),
-      ends_(rank, group_) {}
+      ends_(rank, group_, onDevice ? kHostChannel : 0) {}
+
+Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
+  cuda::DeviceRank self;
+  self.rank = rank_;
+  self.ranks = ranks();
+  self.device = launches->device();
+  self.hostIdentity = hostIdentity(config_.meeting.hostId);
+  // Ranks that are threads by construction have no transports to fall back to.
+  self.directAllowed = !key_.has_value() || config_.allowsTransport("cuda_ipc");
+  self.acrossProcesses = key_.has_value();
+  self.communicator = config_.name;
+  auto engine = cuda::DeviceEngine::make(self, std::move(launches), group_,
+                                         {facts_.slotBytes, facts_.slotCount}, config_);
+  RONDO_RETURN_IF_ERROR(engine.status());
+  device_ = *std::move(engine);
+  return {};
+}
 
 Communicator::~Communicator() {
   if (!finalized_) leave();
@@ -157,7 +231,7 @@ Result<std::string_view> Communicator::transportTo(int peer) const {
                                    peer, config_.name, ranks() - 1);
   }
   if (peer == rank_) return std::string_view("self");
-  if (onDevice()) return std::string_view("cuda_ipc");
+  if (onDevice() && !device_->links().overWireTo(peer)) return std::string_view("cuda_ipc");
   return group_->transportTo(peer);
 }
 
@@ -183,39 +257,72 @@ Status Communicator::failAll(const Status& failure) {
   return first.ok() ? failure : first;
 }
 
-Status Communicator::run(const CollectiveCall& call, rondoStream_t stream) try {
+template <class Body>
+Status Communicator::withTurn(Collective collective, const Body& body) try {
   const std::scoped_lock lock(turn_);
   if (finalized_) return finalizedAlready();
   if (host::flagRaised(group_->failedFlag())) return group_->failure();
-  return device_ != nullptr ? runOnDevice(call, stream) : runOnHost(call);
+  return body();
 
 } catch (const std::bad_alloc&) {  // while planning: nothing else allocates
 
-  return failAll(Status::outOfMemory("rank {}: no memory for planning {}", rank_,
-                                     collectiveName(call.collective)));
+  return failAll(
+      Status::outOfMemory("rank {}: no memory for planning {}", rank_, collectiveName(collective)));
+}
+
+Status Communicator::run(const CollectiveCall& call, rondoStream_t stream) {
+  return withTurn(call.collective,
+                  [&] { return device_ != nullptr ? runOnDevice(call, stream) : runOnHost(call); });
 }
 
 Status Communicator::runOnHost(const CollectiveCall& call) {
   Result<PreparedOperation*> operation = prepare(call);
   if (!operation.ok()) return failOrReject(operation.status());
-  return execute(**operation, call);
+  beginCall((*operation)->request, (*operation)->plan);
+  Status status = execute(**operation, call, current_.fingerprint());
+  if (status.ok()) group_->record(rank_).finish(current_.sequence);
+  return status;
 }
 
 Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t stream) {
   const PlanRequest request = planRequest(call);
   const Status checked = device_->check(call, request, stream);
   if (!checked.ok()) return failOrReject(checked);
-  Plan plan;
-  if (const Plan* known = device_->plannedBefore(request)) {
-    plan = *known;
-  } else {
-    const Result<Plan> made = makePlan(request, facts_, settings_);
-    if (!made.ok()) return failOrReject(made.status());
-    plan = *made;
-  }
-  beginCall(request, plan);
-  const Status queued = device_->run(call, request, plan, current_, stream);
+  const Result<Plan> plan = planOnDevice(request);
+  if (!plan.ok()) return failOrReject(plan.status());
+  beginCall(request, *plan);
+  const Result<cuda::DeviceOperation*> operation = prepareOnDevice(request, *plan);
+  if (!operation.ok()) return failAll(operation.status());
+  const Status queued = device_->run(call, **operation, current_, stream);
   return queued.ok() ? queued : failAll(queued);
+}
+
+Result<Plan> Communicator::planOnDevice(const PlanRequest& request) const {
+  if (const cuda::DeviceOperation* operation = device_->prepared(request)) return operation->plan;
+  Result<Plan> plan = makePlan(request, facts_, settings_);
+  if (plan.ok()) RONDO_RETURN_IF_ERROR(device_->checkPlan(request, *plan));
+  return plan;
+}
+
+Result<cuda::DeviceOperation*> Communicator::prepareOnDevice(const PlanRequest& request,
+                                                             const Plan& plan) {
+  if (cuda::DeviceOperation* operation = device_->prepared(request)) return operation;
+  // Part of the call that has begun: each round is known by its number.
+  const auto gather = [&](std::span<const std::byte> own, std::span<std::byte> all) -> Status {
+    const CollectiveCall call = gatherCall(own, all);
+    const Result<PreparedOperation*> operation = prepare(call);
+    RONDO_RETURN_IF_ERROR(operation.status());
+    return execute(**operation, call, current_.fingerprint() ^ ++rounds_);
+  };
+  return device_->prepare(request, plan, gather);
+}
+
+/// For split().
+Status Communicator::gatherBytes(std::span<const std::byte> own, std::span<std::byte> all) {
+  return withTurn(Collective::kAllGather, [&] {
+    const auto settled = onDevice() ? device_->settle() : nullptr;
+    return runOnHost(gatherCall(own, all));
+  });
 }
 
 Status Communicator::failOrReject(const Status& failure) {
@@ -238,7 +345,8 @@ void Communicator::noteRejection(const Status& reason) {
 Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   const PlanRequest request = planRequest(call);
   if (PreparedOperation* operation = prepared_.find(request)) return operation;
-  Result<PreparedOperation> operation = prepareOperation(request, facts_, settings_, rank_, ends_);
+  Result<PreparedOperation> operation = prepareOperation(
+      request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_, ends_);
   RONDO_RETURN_IF_ERROR(operation.status());
   RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
             "{} type {} count {} uses {} channels {} chunk elements {}",
@@ -257,8 +365,9 @@ void Communicator::beginCall(const PlanRequest& request, const Plan& plan) {
   group_->record(rank_).begin(current_);
 }
 
-Status Communicator::execute(PreparedOperation& operation, const CollectiveCall& call) {
-  beginCall(operation.request, operation.plan);
+Status Communicator::execute(PreparedOperation& operation,
+                             const CollectiveCall& call,
+                             std::uint64_t fingerprint) {
   for (host::Lane& lane : operation.lanes)
     lane.restart();
   host::Work work;
@@ -266,10 +375,8 @@ Status Communicator::execute(PreparedOperation& operation, const CollectiveCall&
   work.buffers.output = static_cast<std::byte*>(call.recv);
   work.arithmetic = operation.arithmetic;
   work.arithmetic.scale = call.scale;
-  work.call = current_.fingerprint();
-  Status status = superviseRun(operation, work);
-  if (status.ok()) group_->record(rank_).finish(current_.sequence);
-  return status;
+  work.call = fingerprint;
+  return superviseRun(operation, work);
 }
 
 Status Communicator::superviseRun(PreparedOperation& operation, const host::Work& work) {
@@ -338,17 +445,10 @@ Status Communicator::checkStall(const host::RunOutcome& outcome,
                                 Watch& watch) {
   if (outcome.blocked.peer < 0 && !outcome.flushing) return {};  // it has moved on meanwhile
   const std::chrono::milliseconds waited = waiter.waited();
-  const auto due = [waited](std::chrono::milliseconds limit) {
-    return limit.count() > 0 && waited >= limit;
-  };
-  if (due(config_.operationTimeout)) {
-    return failAll(Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(current_),
-                                   waited.count(), describeWait(outcome)));
-  }
-  if (due(config_.warningAfter) && !std::exchange(watch.warned, true)) {
-    RONDO_LOG(kWarn, kExecutor, LogContext{rank_, config_.name}, "{} waits {} ms for {}",
-              describeCall(current_), waited.count(), describeWait(outcome));
-  }
+  if (isDue(config_.operationTimeout, waited))
+    return failAll(waitedTooLong(rank_, current_, waited, describeWait(outcome)));
+  if (isDue(config_.warningAfter, waited) && !std::exchange(watch.warned, true))
+    warnOfWait(rank_, config_.name, current_, waited, describeWait(outcome));
   return {};
 }
 

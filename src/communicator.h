@@ -1,5 +1,6 @@
-// One rank's communicator on host memory: plans a checked call, publishes what it is about to do,
-// runs the plan's lanes in the calling thread and watches over the wait.
+// One rank's communicator: plans a checked call, publishes what it is about to do, and on host
+// memory runs the plan's lanes in the calling thread and watches over the wait; on a device it
+// hands the call to src/cuda/device_engine.h.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "src/config.h"
 #include "src/connection_ends.h"
 #include "src/cuda/device_engine.h"
+#include "src/cuda/launch_groups.h"
 #include "src/fork_mark.h"
 #include "src/planner.h"
 #include "src/prepared_operation.h"
@@ -41,12 +43,12 @@ class Communicator {
   /// The communicators of ranks that are threads of this process, each on a CUDA device.
   /// @param devices by rank, as the driver counts; several ranks may be on one
   /// @errors InvalidArgument, NotSupported (no driver, no GPU, no kernels in this build), those of
-  ///   cuda::DeviceTeam::make()
+  ///   cuda::makeLaunchGroups()
   static Result<std::vector<std::unique_ptr<Communicator>>> createOnDevices(
       std::span<const int> devices, const Config& config);
 
   /// The communicator of one rank whose peers are other processes. Returns once all have joined.
-  /// @errors those of joinProcessRanks()
+  /// @errors those of joinProcessRanks(), and of createOnDevices() if there is a `config.device`
   static Result<std::unique_ptr<Communicator>> createRank(const UniqueId& id,
                                                           int rank,
                                                           int ranks,
@@ -121,11 +123,18 @@ class Communicator {
     host::Waiter::Clock::time_point rejectionSeen;
   };
 
+  /// @param onDevice startDevice() follows
   Communicator(int rank,
                std::shared_ptr<RankGroup> group,
                std::optional<SecretKey> key,
                const Config& config,
-               const PlanFacts& facts);
+               const PlanFacts& facts,
+               bool onDevice);
+
+  /// @param launches empty: buffers are the host's
+  static Result<std::vector<std::unique_ptr<Communicator>>> createInProcess(
+      int ranks, const Config& config, const cuda::LaunchGroups& launches);
+  Status startDevice(std::shared_ptr<cuda::SharedLaunch> launches);
 
   Result<std::vector<SplitWish>> gatherWishes(SplitWish own);
   Status gatherBytes(std::span<const std::byte> own, std::span<std::byte> all);
@@ -137,10 +146,19 @@ class Communicator {
                                                      const SplitPart& part,
                                                      const Config& config);
 
+  /// Runs `body` as the one that has the communicator, if that is usable.
+  template <class Body>
+  Status withTurn(Collective collective, const Body& body);
   Result<PreparedOperation*> prepare(const CollectiveCall& call);
-  Status execute(PreparedOperation& operation, const CollectiveCall& call);
+  /// Runs lanes on the host's memory as part of the call that has begun.
+  /// @param fingerprint that slots carry
+  Status execute(PreparedOperation& operation,
+                 const CollectiveCall& call,
+                 std::uint64_t fingerprint);
   Status runOnHost(const CollectiveCall& call);
   Status runOnDevice(const CollectiveCall& call, rondoStream_t stream);
+  Result<Plan> planOnDevice(const PlanRequest& request) const;
+  Result<cuda::DeviceOperation*> prepareOnDevice(const PlanRequest& request, const Plan& plan);
   /// The call that follows the last one, made known to the others.
   void beginCall(const PlanRequest& request, const Plan& plan);
   Status failOrReject(const Status& failure);
@@ -164,6 +182,7 @@ class Communicator {
   int rank_;
   std::shared_ptr<RankGroup> group_;    // shared by the ranks; the last one frees it
   const std::optional<SecretKey> key_;  // of ranks that are processes
+  std::uint64_t rounds_ = 0;            // that ranks on devices have made to prepare operations
   std::uint64_t splits_ = 0;            // so far: each gives its parts keys of their own
   bool finalized_ = false;              // guarded by turn_
   const ForkMark forkMark_;
@@ -171,9 +190,9 @@ class Communicator {
   const PlanFacts facts_;
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
-  std::mutex turn_;  // held by the one call that runs
-  ConnectionEnds ends_;
-  PreparedCache<PreparedOperation> prepared_;
+  std::mutex turn_;                            // held by the one call that runs
+  ConnectionEnds ends_;                        // of the host's memory
+  PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;
   CallSignature current_;                       // the call that runs, or ran last
   std::unique_ptr<cuda::DeviceEngine> device_;  // null on host memory

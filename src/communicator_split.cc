@@ -1,6 +1,7 @@
 // Communicator::split(): new communicators out of the ranks of one.
 
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "src/bootstrap/message_authentication.h"
@@ -13,8 +14,6 @@ namespace rondo {
 
 namespace {
 
-using GroupPointer = std::shared_ptr<inproc::ThreadGroup>;
-
 /// The key of one part of a split: known to all who know the key of the communicator that is split,
 /// and different for every split and colour.
 Result<SecretKey> partKey(const SecretKey& parent, std::uint64_t split, int color) {
@@ -26,15 +25,31 @@ Result<SecretKey> partKey(const SecretKey& parent, std::uint64_t split, int colo
   return SecretKey(derived);
 }
 
+/// What ranks of one process share: the second only on devices.
+struct SharedByThreads {
+  std::shared_ptr<inproc::ThreadGroup> group;
+  cuda::LaunchGroups launches;
+};
+
 /// A pointer as a payload, for ranks of one process.
-std::string packPointer(const GroupPointer* pointer) {
+std::string packPointer(const SharedByThreads* pointer) {
   return {reinterpret_cast<const char*>(&pointer), sizeof pointer};
 }
 
-const GroupPointer* unpackPointer(const std::string& payload) {
-  const GroupPointer* pointer = nullptr;
+const SharedByThreads* unpackPointer(const std::string& payload) {
+  const SharedByThreads* pointer = nullptr;
   std::memcpy(&pointer, payload.data(), sizeof pointer);
   return pointer;
+}
+
+/// @param numbers of the ranks' devices, by rank
+Result<cuda::LaunchGroups> launchGroupsOn(const std::vector<std::string>& numbers) {
+  const Result<const cuda::Driver*> driver = cuda::systemDriver();
+  RONDO_RETURN_IF_ERROR(driver.status());
+  std::vector<int> ordinals;
+  for (const std::string& number : numbers)
+    ordinals.push_back(std::stoi(number));
+  return cuda::makeLaunchGroups(**driver, ordinals);
 }
 
 }  // namespace
@@ -42,10 +57,6 @@ const GroupPointer* unpackPointer(const std::string& payload) {
 Result<std::unique_ptr<Communicator>> Communicator::split(int color,
                                                           int key,
                                                           const Config* config) {
-  if (onDevice()) {
-    return Status::notSupported(
-        "rank {}: communicator {} is on CUDA devices and cannot be split yet", rank_, config_.name);
-  }
   const Result<std::vector<SplitWish>> wishes = gatherWishes({color, key});
   RONDO_RETURN_IF_ERROR(wishes.status());
   ++splits_;
@@ -70,15 +81,6 @@ Result<std::vector<SplitWish>> Communicator::gatherWishes(SplitWish own) {
   return wishes;
 }
 
-Status Communicator::gatherBytes(std::span<const std::byte> own, std::span<std::byte> all) {
-  CollectiveCall call;
-  call.collective = Collective::kAllGather;
-  call.send = own.data();
-  call.recv = all.data();
-  call.count = own.size();
-  return run(call);
-}
-
 Result<std::unique_ptr<Communicator>> Communicator::splitProcesses(SplitExchange& exchange,
                                                                    const SplitPart& part,
                                                                    int color,
@@ -94,16 +96,29 @@ Result<std::unique_ptr<Communicator>> Communicator::splitThreads(SplitExchange& 
                                                                  const Config& config) {
   const auto ranks = static_cast<int>(part.members.size());
   const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
-  GroupPointer group;
+  const Result<std::vector<std::string>> devices = exchange.allGather(
+      onDevice() ? std::to_string(device_->launches()->device()->ordinal()) : std::string());
+  RONDO_RETURN_IF_ERROR(devices.status());
+  SharedByThreads shared;
   if (part.rank == 0) {
-    group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
+    shared.group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
+    if (onDevice()) {
+      Result<cuda::LaunchGroups> launches = launchGroupsOn(*devices);
+      RONDO_RETURN_IF_ERROR(launches.status());
+      shared.launches = *std::move(launches);
+    }
   }
-  const Result<std::vector<std::string>> pointers = exchange.allGather(packPointer(&group));
+  const Result<std::vector<std::string>> pointers = exchange.allGather(packPointer(&shared));
   RONDO_RETURN_IF_ERROR(pointers.status());
-  if (part.rank != 0) group = *unpackPointer(pointers->front());
+  if (part.rank != 0) shared = *unpackPointer(pointers->front());
   RONDO_RETURN_IF_ERROR(exchange.allGather({}));
-  return std::unique_ptr<Communicator>(
-      new Communicator(part.rank, std::move(group), std::nullopt, config, facts));
+  std::unique_ptr<Communicator> communicator(new Communicator(
+      part.rank, std::move(shared.group), std::nullopt, config, facts, onDevice()));
+  if (onDevice()) {
+    RONDO_RETURN_IF_ERROR(
+        communicator->startDevice(std::move(shared.launches[static_cast<std::size_t>(part.rank)])));
+  }
+  return communicator;
 }
 
 }  // namespace rondo

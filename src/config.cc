@@ -139,6 +139,19 @@ Verdict storeTransports(Config& config, std::string_view text) {
   return {};
 }
 
+/// Stores "host" or -1, "local", or the number of a CUDA device.
+Verdict storeDevice(Config& config, std::string_view text) {
+  constexpr std::int64_t kMost = 1 << 10;
+  const std::optional<std::int64_t> number = parseNumber(text);
+  if (number.has_value() && *number > kMost) return {false, {}};
+  const bool host = text == "host" || text == "-1";
+  const bool local = text == "local";
+  if (!number.has_value() && !host && !local) return {false, {}};
+  config.device = number.has_value() ? std::optional(static_cast<int>(*number)) : std::nullopt;
+  config.deviceIsLocalRank = local;
+  return {};
+}
+
 /// Stores a text that is printable and has no spaces, as addresses, names and patterns have none.
 template <auto kMember>
 Verdict storeWord(Config& config, std::string_view text) {
@@ -212,7 +225,11 @@ constexpr Setting kSettings[] = {
      kMillisAccepted, storeNumber<&Config::initTimeout, 1, kMaxMillis>},
     {"RONDO_CONNECT_TIMEOUT_MS", "", std::monostate{}, "60000", kMillisAccepted,
      storeNumber<&Config::connectTimeout, 1, kMaxMillis>},
-    {"RONDO_TRANSPORT", "", std::monostate{}, "shm,tcp", "a list of shm and tcp", storeTransports},
+    {"RONDO_TRANSPORT", "", std::monostate{}, "cuda_ipc,shm,tcp", "a list of cuda_ipc, shm and tcp",
+     storeTransports},
+    {"RONDO_DEVICE", "device", &rondoConfig_t::device, "host",
+     "the number of a CUDA device, host (or -1), or local for the launcher's local rank",
+     storeDevice},
     {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
      "error, warn, info, debug or trace", storeLogLevel},
     {"RONDO_LOG_FILE", "", std::monostate{}, "",
@@ -339,6 +356,10 @@ bool worthSaying(const ChosenSetting& setting) {
 }
 
 }  // namespace
+
+bool Config::allowsTransport(std::string_view transport) const {
+  return std::ranges::find(transports, transport) != transports.end();
+}
 
 std::span<const Setting> allSettings() {
   return kSettings;

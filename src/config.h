@@ -34,7 +34,8 @@ struct ChosenSetting {
 };
 
 /// The transports between processes, in the order in which they are tried.
-inline constexpr std::array<std::string_view, 2> kTransports = {"shm", "tcp"};
+/// cuda_ipc is for ranks on devices only, and no class behind transports/transport.h.
+inline constexpr std::array<std::string_view, 3> kTransports = {"cuda_ipc", "shm", "tcp"};
 
 /// Where and how the ranks that are processes meet.
 struct MeetingSettings {
@@ -68,8 +69,13 @@ struct Config {
   std::chrono::milliseconds connectTimeout = std::chrono::minutes{1};
   /// Those that may be used between processes, best first.
   std::vector<std::string_view> transports{kTransports.begin(), kTransports.end()};
+  /// The CUDA device of ranks that are processes, as the driver counts; none: host memory.
+  std::optional<int> device{};
+  bool deviceIsLocalRank = false;  ///< the device is the one of the launcher's local rank
   LogSettings log;
   MeetingSettings meeting;
+
+  bool allowsTransport(std::string_view transport) const;
 
   /// How it came about; for logConfig().
   std::vector<ChosenSetting> chosen;

@@ -22,14 +22,14 @@ Result<SendEnd*> ConnectionEnds::sendEnd(int peer, int channel) {
   const auto outgoing = [](RankGroup& group, int own, int other, int lane) {
     return group.connection(own, other, lane);
   };
-  return findOrMake<SendEnd>(sends_, Key{peer, channel}, outgoing, *group_, rank_);
+  return findOrMake<SendEnd>(sends_, Key{peer, firstChannel_ + channel}, outgoing, *group_, rank_);
 }
 
 Result<RecvEnd*> ConnectionEnds::recvEnd(int peer, int channel) {
   const auto incoming = [](RankGroup& group, int own, int other, int lane) {
     return group.connection(other, own, lane);
   };
-  return findOrMake<RecvEnd>(recvs_, Key{peer, channel}, incoming, *group_, rank_);
+  return findOrMake<RecvEnd>(recvs_, Key{peer, firstChannel_ + channel}, incoming, *group_, rank_);
 }
 
 }  // namespace rondo

@@ -15,8 +15,9 @@ namespace rondo {
 /// @threads one at a time.
 class ConnectionEnds {
  public:
-  ConnectionEnds(int rank, std::shared_ptr<RankGroup> group)
-      : rank_(rank), group_(std::move(group)) {}
+  /// @param firstChannel where the channels of these ends begin among the connections of a pair
+  ConnectionEnds(int rank, std::shared_ptr<RankGroup> group, int firstChannel)
+      : rank_(rank), group_(std::move(group)), firstChannel_(firstChannel) {}
 
   /// The end for sending to `peer` on `channel`; valid as long as this object.
   /// @errors OutOfMemory
@@ -31,6 +32,7 @@ class ConnectionEnds {
 
   int rank_;
   std::shared_ptr<RankGroup> group_;
+  int firstChannel_;
   std::map<Key, SendEnd> sends_;  // a map: entries keep their addresses
   std::map<Key, RecvEnd> recvs_;
 };

@@ -52,6 +52,9 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   void refresh(int rank) override;
   void awaitRefreshed(int rank, std::chrono::milliseconds atMost) override;
   bool mayBeOnItsWay(int rank) override;
+
+  bool needsProgress() const override { return !wires_.empty(); }
+
   std::string_view transportTo(int rank) const override;
   std::string whyLost(int rank) override;
   void fail(const Status& failure) override;

@@ -32,10 +32,6 @@ std::vector<Offers> offersOf(const std::vector<RankInfo>& infos) {
   return offers;
 }
 
-bool allows(const Config& config, std::string_view transport) {
-  return std::ranges::find(config.transports, transport) != config.transports.end();
-}
-
 /// Where this rank listens for others. A port, or an advertised port, that is one for all can only
 /// be the root's; ranks of one host share a range.
 ControlSettings controlSettings(int rank, int ranks, const MeetingSettings& meeting) {
@@ -79,12 +75,12 @@ class Joining {
  private:
   void makeTransports() {
     const SlotShape slots{facts_.slotBytes, facts_.slotCount};
-    if (allows(config_, "shm")) {
+    if (config_.allowsTransport("shm")) {
       shm_ = std::make_shared<shm::ShmTransport>(rank_, hostIdentity(config_.meeting.hostId), slots,
                                                  key_, SlotAccount(config_.slotMemoryBytes));
       transports_.push_back(shm_);
     }
-    if (!allows(config_, "tcp")) return;
+    if (!config_.allowsTransport("tcp")) return;
     const ControlSettings settings = controlSettings(rank_, facts_.ranks, config_.meeting);
     Result<std::unique_ptr<ControlPlane>> control = ControlPlane::open(settings, key_);
     // Ranks that share memory do without.

@@ -34,6 +34,7 @@ Json plannerInputs(const RankInfo& info) {
           {"channels (RONDO_CHANNELS)", info.channels},
           {"reproducible (RONDO_REPRODUCIBLE)", info.reproducible},
           {"algorithms (RONDO_ALGORITHM)", info.algorithms},
+          {"memory (RONDO_DEVICE)", info.onDevice != 0 ? "of CUDA devices" : "of the host"},
           {"transports (RONDO_TRANSPORT)", info.transports}};
 }
 
@@ -44,7 +45,7 @@ std::string encodeRankInfo(const RankInfo& info) {
                      {"transports", info.transports}, {"processors", info.processors.words()},
                      {"slotBytes", info.slotBytes},   {"slotCount", info.slotCount},
                      {"channels", info.channels},     {"reproducible", info.reproducible},
-                     {"algorithms", info.algorithms}};
+                     {"onDevice", info.onDevice},     {"algorithms", info.algorithms}};
   return json.dump();
 }
 
@@ -74,6 +75,7 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     json.at("slotCount").get_to(info.slotCount);
     json.at("channels").get_to(info.channels);
     json.at("reproducible").get_to(info.reproducible);
+    json.at("onDevice").get_to(info.onDevice);
     json.at("algorithms").get_to(info.algorithms);
     return info;
   } catch (const Json::exception&) {  // a field is missing or of another type
@@ -95,6 +97,7 @@ RankInfo describeThisRank(const Config& config) {
   info.processors = allowedProcessors();
   info.channels = config.channels;
   info.reproducible = config.reproducible ? 1 : 0;
+  info.onDevice = config.device.has_value() ? 1 : 0;
   for (std::size_t i = 0; i < config.algorithms.size(); ++i) {
     const std::optional<AlgorithmId>& chosen = config.algorithms[i];
     info.algorithms[i] =

@@ -24,6 +24,7 @@ struct RankInfo {
   std::uint64_t slotCount = 0;
   std::int32_t channels = 0;
   std::uint8_t reproducible = 0;
+  std::uint8_t onDevice = 0;  ///< buffers are memory of a CUDA device
   /// By Collective: 0 where the planner chooses, else the algorithm's row + 1.
   std::array<std::uint8_t, kCollectiveCount> algorithms{};
 };

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,17 +34,13 @@ struct SplitPart {
 /// @errors InvalidArgument, on all ranks alike: a colour is negative and not kNoColor.
 Result<std::optional<SplitPart>> planSplit(std::span<const SplitWish> wishes, int rank);
 
-/// An all-gather of `own` among all ranks of the old communicator.
-/// @param all receives the blocks of all ranks, by rank, each as long as `own`
-using GatherBytes = std::function<Status(std::span<const std::byte> own, std::span<std::byte> all)>;
-
 /// An exchange among the ranks of a part, carried by the communicator that is split. All of its
 /// ranks take part in every round, so all must make the same number of rounds: those left over when
 /// a part is done, or has failed, are made by the destructor.
 class SplitExchange final : public Exchange {
  public:
   /// Rounds that every rank makes.
-  static constexpr int kRounds = 2;
+  static constexpr int kRounds = 4;
 
   /// @param members of the own part; empty for a rank that goes nowhere
   SplitExchange(GatherBytes gather, int ranks, std::vector<int> members);

@@ -5,6 +5,7 @@
 
 #include "collectives/schedule.h"
 #include "kernels/data_type.h"
+#include "src/log.h"
 
 namespace rondo {
 
@@ -124,6 +125,23 @@ Status lostBefore(int rank, const CallSignature& own, int peer, std::string_view
       "rank {}: {} needs rank {}, but {}; its own output may say why, and the system log if it was "
       "killed for lack of memory",
       rank, describeCall(own), peer, why);
+}
+
+Status waitedTooLong(int rank,
+                     const CallSignature& own,
+                     std::chrono::milliseconds waited,
+                     std::string_view who) {
+  return Status::timeout("rank {}: {} waited {} ms for {}", rank, describeCall(own), waited.count(),
+                         who);
+}
+
+void warnOfWait(int rank,
+                std::string_view communicator,
+                const CallSignature& own,
+                std::chrono::milliseconds waited,
+                std::string_view who) {
+  RONDO_LOG(kWarn, kExecutor, (LogContext{rank, communicator}), "{} waits {} ms for {}",
+            describeCall(own), waited.count(), who);
 }
 
 std::string describePeer(const CallSignature& own,

@@ -2,6 +2,7 @@
 // it called something else, has it left, has it not called yet?
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,15 @@
 #include "transports/call_record.h"
 
 namespace rondo {
+
+/// How long a rank may take to call again after its call was rejected, before those who wait for
+/// the call give up: enough for a program that mends its arguments, too short for one that ended.
+inline constexpr std::chrono::seconds kTimeToCallAgain{1};
+
+/// Whether a limit has passed; 0 ms is none.
+constexpr bool isDue(std::chrono::milliseconds limit, std::chrono::milliseconds waited) {
+  return limit.count() > 0 && waited >= limit;
+}
 
 /// "all_reduce #12 float sum count 1024".
 std::string describeCall(const CallSignature& call);
@@ -53,6 +63,21 @@ Status rejectedBy(const Waiting& own, int peer, const CallRecord::Rejection& rej
 /// The error for a peer that is gone.
 /// @param why as RankGroup::whyLost() says it
 Status lostBefore(int rank, const CallSignature& own, int peer, std::string_view why);
+
+/// The error for a call that has waited as long as it may.
+/// @param who for whom, as describePeer() says it
+Status waitedTooLong(int rank,
+                     const CallSignature& own,
+                     std::chrono::milliseconds waited,
+                     std::string_view who);
+
+/// Says so in the log of a call that waits long, but still may.
+/// @param communicator its name
+void warnOfWait(int rank,
+                std::string_view communicator,
+                const CallSignature& own,
+                std::chrono::milliseconds waited,
+                std::string_view who);
 
 /// "rank 3, which has not called yet (its last call: all_gather #41 float count 8)".
 std::string describePeer(const CallSignature& own,

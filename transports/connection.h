@@ -29,6 +29,12 @@ inline constexpr std::uint32_t kMaxSlots = 64;
 /// Most channels between two ranks, as the settings allow (src/config.h).
 inline constexpr int kMaxChannels = 32;
 
+/// One more, on which ranks whose operations run on devices tell each other what they need.
+inline constexpr int kHostChannel = kMaxChannels;
+
+/// Most connections from one rank to another.
+inline constexpr int kMaxConnections = kMaxChannels + 1;
+
 /// A counter on a cache line of its own.
 struct alignas(64) CounterLine {
   std::uint64_t value = 0;

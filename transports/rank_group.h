@@ -39,6 +39,10 @@ class RankGroup {
   /// not have come here yet.
   virtual bool mayBeOnItsWay(int /*rank*/) { return false; }
 
+  /// Whether connections that were made need the progress() of their rank's wait place. @threads
+  /// any, but none that makes connections meanwhile
+  virtual bool needsProgress() const { return false; }
+
   /// The name of the transport that leads to `rank`, which is not the one that asks. Static
   /// text that ends with a zero. @threads any
   virtual std::string_view transportTo(int rank) const = 0;

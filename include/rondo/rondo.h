@@ -178,6 +178,11 @@ typedef struct rondoConfig {
   /// are, an operation that needs another connection fails with rondoOutOfMemory.
   /// Default: 33554432 (32 MiB). RONDO_SLOT_MEMORY_BYTES.
   int64_t slotMemoryBytes;
+  /// Where the buffers of rondoCommInitRank's and rondoCommInitFromEnvironment's communicators lie:
+  /// on the CUDA device of that number, as CUDA counts in this process, or with -1 in host memory.
+  /// On all ranks the one or the other. Default: -1. RONDO_DEVICE, which also takes "host", and
+  /// "local": the device whose number is the launcher's local rank.
+  int64_t device;
 } rondoConfig_t;
 
 /// A configuration with nothing set.
@@ -185,7 +190,7 @@ typedef struct rondoConfig {
   {                                                                                              \
     sizeof(rondoConfig_t), RONDO_CONFIG_MAGIC, RONDO_VERSION, NULL, NULL, NULL, RONDO_UNDEFINED, \
         RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED,     \
-        RONDO_UNDEFINED, RONDO_UNDEFINED                                                         \
+        RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED                                        \
   }
 
 /// Tells the version of the library that runs.
@@ -257,11 +262,14 @@ RONDO_EXPORT rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id);
 /// @param ranks  1 or more; the same on all ranks.
 /// @param id     from rondoGetUniqueId; good for one communicator.
 /// @param rank   0 to ranks - 1; each once.
-/// @param config NULL: everything from the environment and the defaults.
+/// @param config NULL: everything from the environment and the defaults. Its `device` says where
+///   buffers are; on a device the first call of each operation, type and count returns once all
+///   ranks have made it, later ones when they are queued.
 /// @threads  any.
 /// @errors   InvalidArgument, Timeout (names the missing ranks), Mismatch (settings, ranks or
 ///   versions differ), NotSupported (two ranks cannot reach each other, with the reason for each
-///   transport; libsodium is not installed), PeerLost, OutOfMemory, SystemError.
+///   transport; libsodium is not installed; no driver, GPU or kernels for a device), PeerLost,
+///   OutOfMemory, SystemError.
 RONDO_EXPORT rondoResult_t rondoCommInitRank(
     rondoComm_t* comm, int ranks, rondoUniqueId_t id, int rank, const rondoConfig_t* config);
 
@@ -339,8 +347,8 @@ RONDO_EXPORT rondoResult_t rondoCommRank(rondoComm_t comm, int* rank);
 /// leads to it; a warning in the log says so.
 /// @param peer 0 to count - 1.
 /// @param name receives "shm" (memory of one host), "tcp", "inproc" (ranks that are threads of one
-///   process), "cuda_ipc" (memory of CUDA devices), or "self" for this handle's own rank. A static
-///   text, valid for ever; more names may come with more transports.
+///   process), "cuda_ipc" (memory of CUDA devices of one host), or "self" for this handle's own
+///   rank. A static text, valid for ever; more names may come with more transports.
 /// @threads  any, at any time.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** name);

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,10 @@ class Exchange {
   Exchange(const Exchange&) = default;
   Exchange& operator=(const Exchange&) = default;
 };
+
+/// The same among the ranks of a communicator that exists, for blocks that are equally long.
+/// @param all receives the blocks of all ranks, by rank, each as long as `own`
+using GatherBytes = std::function<Status(std::span<const std::byte> own, std::span<std::byte> all)>;
 
 /// The largest payload.
 inline constexpr std::size_t kMaxExchangeBytes = std::size_t{16} * 1024;

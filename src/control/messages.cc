@@ -64,8 +64,8 @@ Result<OpenData> readOpenData(const Frame& frame) {
   open.slotBytes = static_cast<std::size_t>(fields.takeU64());
   open.slotCount = fields.takeU32();
   RONDO_RETURN_IF_ERROR(fields.finish());
-  if (channel >= static_cast<std::uint32_t>(kMaxChannels)) {
-    return Status::peerLost("its message opens channel {} of at most {}", channel, kMaxChannels);
+  if (channel >= static_cast<std::uint32_t>(kMaxConnections)) {
+    return Status::peerLost("its message opens channel {} of at most {}", channel, kMaxConnections);
   }
   open.channel = static_cast<int>(channel);
   return open;

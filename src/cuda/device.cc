@@ -18,12 +18,14 @@ CurrentDevice::~CurrentDevice() {
 
 Memory::Memory(Memory&& other) noexcept
     : owner_(std::move(other.owner_)),
+      kind_(other.kind_),
       device_(other.device_),
       host_(other.host_),
       bytes_(other.bytes_) {}
 
 Memory& Memory::operator=(Memory&& other) noexcept {
   std::swap(owner_, other.owner_);
+  std::swap(kind_, other.kind_);
   std::swap(device_, other.device_);
   std::swap(host_, other.host_);
   std::swap(bytes_, other.bytes_);
@@ -38,7 +40,8 @@ void Memory::leaveBehind() {
 }
 
 Memory::~Memory() {
-  if (owner_ != nullptr) owner_->release(*this);
+  // A driver that refuses has ended, and the memory with it.
+  if (owner_ != nullptr) (void)owner_->undo(*this);
 }
 
 Result<std::shared_ptr<const Device>> Device::open(const Driver& driver, int ordinal) {
@@ -62,6 +65,8 @@ Status Device::start() {
   std::array<char, 128> model{};
   (void)driver_.deviceGetName(model.data(), static_cast<int>(model.size()), handle_);
   name_ = fmt::format("CUDA device {} ({})", ordinal_, model.data());
+  RONDO_RETURN_IF_ERROR(driver_.check(driver_.deviceUuid(&uuid_, handle_),
+                                      fmt::format("asking for the identity of {}", name_)));
   RONDO_RETURN_IF_ERROR(driver_.check(driver_.primaryContextRetain(&context_, handle_),
                                       fmt::format("opening {}", name_)));
   const CurrentDevice current(*this);
@@ -136,6 +141,7 @@ Result<Memory> Device::allocateOnHost(std::size_t bytes) const {
   RONDO_RETURN_IF_ERROR(
       driver_.check(driver_.hostAllocate(&memory.host_, bytes, kHostPortable | kHostMapped), what));
   memory.bytes_ = bytes;
+  memory.kind_ = Memory::Kind::kPinned;
   memory.owner_ = shared_from_this();
   std::memset(memory.host_, 0, bytes);
   RONDO_RETURN_IF_ERROR(
@@ -158,27 +164,73 @@ Status Device::copyIn(const Memory& to, const void* from, std::size_t bytes) con
   return driver_.check(driver_.streamSynchronize(copies_), what);
 }
 
-Result<bool> Device::reach(const Device& other) const {
-  if (other.ordinal_ == ordinal_) return true;
-  int can = 0;
-  const std::string what = fmt::format("reaching {} from {}", other.name_, name_);
-  RONDO_RETURN_IF_ERROR(driver_.check(driver_.canAccessPeer(&can, handle_, other.handle_), what));
-  if (can == 0) return false;
+Result<IpcHandle> Device::exportMemory(const Memory& memory) const {
   const CurrentDevice current(*this);
-  const int enabled = driver_.enablePeerAccess(other.context_, 0);
+  IpcHandle handle{};
+  RONDO_RETURN_IF_ERROR(driver_.check(driver_.ipcHandle(&handle, memory.device_),
+                                      fmt::format("exporting memory of {}", name_)));
+  return handle;
+}
+
+Result<Memory> Device::importMemory(const IpcHandle& handle, std::size_t bytes) const {
+  const CurrentDevice current(*this);
+  Memory memory;
+  RONDO_RETURN_IF_ERROR(
+      driver_.check(driver_.ipcOpen(&memory.device_, handle, kIpcLazyPeerAccess),
+                    fmt::format("importing memory of another process on {}", name_)));
+  memory.bytes_ = bytes;
+  memory.kind_ = Memory::Kind::kImported;
+  memory.owner_ = shared_from_this();
+  return memory;
+}
+
+Result<Memory> Device::mapHostMemory(void* host, std::size_t bytes) const {
+  const CurrentDevice current(*this);
+  const std::string what = fmt::format("mapping {} bytes of host memory on {}", bytes, name_);
+  RONDO_RETURN_IF_ERROR(
+      driver_.check(driver_.hostRegister(host, bytes, kHostPortable | kHostMapped), what));
+  Memory memory;
+  memory.host_ = host;
+  memory.bytes_ = bytes;
+  memory.kind_ = Memory::Kind::kMapped;
+  memory.owner_ = shared_from_this();
+  RONDO_RETURN_IF_ERROR(driver_.check(driver_.hostDevicePointer(&memory.device_, host, 0), what));
+  return memory;
+}
+
+Result<bool> Device::reach(int ordinal) const {
+  if (ordinal == ordinal_) return true;
+  const std::string what = fmt::format("reaching CUDA device {} from {}", ordinal, name_);
+  int other = 0;
+  int can = 0;
+  RONDO_RETURN_IF_ERROR(driver_.check(driver_.deviceGet(&other, ordinal), what));
+  RONDO_RETURN_IF_ERROR(driver_.check(driver_.canAccessPeer(&can, handle_, other), what));
+  if (can == 0) return false;
+  // The context is there already, since the other device is open; it is only asked for.
+  Context context = nullptr;
+  RONDO_RETURN_IF_ERROR(driver_.check(driver_.primaryContextRetain(&context, other), what));
+  const CurrentDevice current(*this);
+  const int enabled = driver_.enablePeerAccess(context, 0);
+  (void)driver_.primaryContextRelease(other);
   if (enabled == kPeerAccessAlreadyEnabled) return true;
   if (enabled == kTooManyPeers) return false;
   RONDO_RETURN_IF_ERROR(driver_.check(enabled, what));
   return true;
 }
 
-void Device::release(const Memory& memory) const {
+int Device::undo(const Memory& memory) const {
   const CurrentDevice current(*this);
-  if (memory.host_ != nullptr) {
-    (void)driver_.hostFree(memory.host_);
-  } else {
-    (void)driver_.memoryFree(memory.device_);
+  switch (memory.kind_) {
+    case Memory::Kind::kOnDevice:
+      return driver_.memoryFree(memory.device_);
+    case Memory::Kind::kPinned:
+      return driver_.hostFree(memory.host_);
+    case Memory::Kind::kImported:
+      return driver_.ipcClose(memory.device_);
+    case Memory::Kind::kMapped:
+      return driver_.hostUnregister(memory.host_);
   }
+  return kSuccess;
 }
 
 }  // namespace rondo::cuda

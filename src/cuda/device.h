@@ -33,8 +33,8 @@ class CurrentDevice {
   bool pushed_;
 };
 
-/// Memory on a device, or of the host where a device sees it; freed with this object, unless it is
-/// left behind.
+/// Memory that kernels of a device can use; what was done to get it is undone with this object,
+/// unless it is left behind.
 class Memory {
  public:
   Memory() = default;
@@ -50,7 +50,7 @@ class Memory {
     return reinterpret_cast<T*>(device_);
   }
 
-  /// For the host; null for memory on a device.
+  /// For the host; null for memory on a device, or of another process.
   template <class T>
   T* onHost() const {
     return static_cast<T*>(host_);
@@ -64,7 +64,11 @@ class Memory {
  private:
   friend class Device;
 
-  std::shared_ptr<const Device> owner_;
+  /// What to do with it in the end.
+  enum class Kind : std::uint8_t { kOnDevice, kPinned, kImported, kMapped };
+
+  std::shared_ptr<const Device> owner_;  // null: nothing to do
+  Kind kind_ = Kind::kOnDevice;
   DevicePointer device_ = 0;
   void* host_ = nullptr;
   std::size_t bytes_ = 0;
@@ -107,16 +111,33 @@ class Device : public std::enable_shared_from_this<Device> {
   /// @errors OutOfMemory, SystemError.
   Result<Memory> allocateOnHost(std::size_t bytes) const;
 
+  /// The same at all processes that see this device.
+  const DeviceUuid& uuid() const { return uuid_; }
+
+  /// A name by which other processes of the host can import `memory`, which allocate() gave. They
+  /// get the pages that it lies on: give it 2 MiB, or a multiple, to have these for itself.
+  /// @errors SystemError: this system has no way.
+  Result<IpcHandle> exportMemory(const Memory& memory) const;
+
+  /// Memory of another process, as long as that has not freed it.
+  /// @errors SystemError: there is no way to it, or it is this process's.
+  Result<Memory> importMemory(const IpcHandle& handle, std::size_t bytes) const;
+
+  /// Memory of the host, which others may have mapped, too.
+  /// @param memory whole pages that nothing else has to do with
+  /// @errors OutOfMemory, SystemError.
+  Result<Memory> mapHostMemory(void* memory, std::size_t bytes) const;
+
   /// Memory on the device that holds a copy of `bytes` bytes.
   Result<Memory> copyOf(const void* data, std::size_t bytes) const;
 
   /// What went before is there when it returns.
   Status copyIn(const Memory& to, const void* from, std::size_t bytes) const;
 
-  /// Lets kernels of this device use memory of `other`.
+  /// Lets kernels of this device use memory of another one, which is open in this process.
   /// @return false if the hardware has no way.
   /// @errors SystemError.
-  Result<bool> reach(const Device& other) const;
+  Result<bool> reach(int ordinal) const;
 
  private:
   friend class Memory;
@@ -126,12 +147,13 @@ class Device : public std::enable_shared_from_this<Device> {
   Status start();
   Status loadKernels();
   Result<Module> moduleOf(std::span<const std::byte> image);
-  void release(const Memory& memory) const;
+  int undo(const Memory& memory) const;
 
   const Driver& driver_;
   int ordinal_;
   int handle_ = 0;
   std::string name_;
+  DeviceUuid uuid_{};
   Context context_ = nullptr;
   int multiprocessors_ = 0;
   std::map<const std::byte*, Module> modules_;  // by image

@@ -1,6 +1,9 @@
 #include "src/cuda/device_engine.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "src/log.h"
@@ -12,33 +15,42 @@ namespace {
 /// How long kernels may take to see that they shall give up.
 constexpr std::chrono::seconds kTimeToGiveUp{5};
 
+/// How long a rank that leaves waits for other processes to close what it gave them: they do it
+/// when they leave, which all do at about the same time.
+constexpr std::chrono::seconds kTimeToClose{5};
+
+/// Between looks at them.
+constexpr std::chrono::milliseconds kBetweenLooks{1};
+
 }  // namespace
 
-Result<std::unique_ptr<DeviceEngine>> DeviceEngine::make(int rank,
-                                                         int ranks,
-                                                         std::shared_ptr<DeviceTeam> team,
+Result<std::unique_ptr<DeviceEngine>> DeviceEngine::make(const DeviceRank& self,
+                                                         std::shared_ptr<SharedLaunch> launches,
                                                          std::shared_ptr<RankGroup> group,
+                                                         SlotShape slots,
                                                          const Config& config) {
   std::unique_ptr<DeviceEngine> engine(
-      new DeviceEngine(rank, ranks, std::move(team), std::move(group), config));
+      new DeviceEngine(self, std::move(launches), std::move(group), slots, config));
   Result<std::unique_ptr<DeviceWatch>> watch =
-      DeviceWatch::start(rank, engine->team_->device(rank), engine->group_, engine->judge_);
+      DeviceWatch::start(self.rank, engine->launches_->device(), engine->group_, engine->judge_);
   RONDO_RETURN_IF_ERROR(watch.status());
   engine->watch_ = *std::move(watch);
   return engine;
 }
 
-DeviceEngine::DeviceEngine(int rank,
-                           int ranks,
-                           std::shared_ptr<DeviceTeam> team,
+DeviceEngine::DeviceEngine(const DeviceRank& self,
+                           std::shared_ptr<SharedLaunch> launches,
                            std::shared_ptr<RankGroup> group,
+                           SlotShape slots,
                            const Config& config)
-    : rank_(rank),
-      ranks_(ranks),
-      team_(std::move(team)),
+    : rank_(self.rank),
+      ranks_(self.ranks),
+      launches_(std::move(launches)),
       group_(std::move(group)),
-      judge_(rank, ranks, group_, config),
-      ends_(rank, team_->device(rank), team_->links()) {}
+      links_(self, group_, slots),
+      pump_(rank_, group_, [this] { return watch_->busy(); }),
+      judge_(rank_, ranks_, group_, pump_, config),
+      ends_(launches_->device(), links_) {}
 
 DeviceEngine::~DeviceEngine() = default;
 
@@ -56,11 +68,11 @@ Status DeviceEngine::check(const CollectiveCall& call,
   const Result<bool> captured = capturing(stream);
   RONDO_RETURN_IF_ERROR(captured.status());
   if (!*captured) return {};
-  if (team_->launches(rank_).members() > 1) {
+  if (launches_->members() > 1) {
     return Status::notSupported(
         "rank {}: stream {} is being captured, and {} ranks of this process share {}: capture "
         "with one rank per device",
-        rank_, static_cast<const void*>(stream), team_->launches(rank_).members(), device().name());
+        rank_, static_cast<const void*>(stream), launches_->members(), device().name());
   }
   if (prepared_.find(request) != nullptr) return {};
   return Status::invalidUsage(
@@ -118,29 +130,33 @@ Result<bool> DeviceEngine::capturing(Stream stream) const {
 
 // Running.
 
-const Plan* DeviceEngine::plannedBefore(const PlanRequest& request) const {
-  const DeviceOperation* operation = prepared_.find(request);
-  return operation == nullptr ? nullptr : &operation->plan;
-}
-
 Status DeviceEngine::run(const CollectiveCall& call,
-                         const PlanRequest& request,
-                         const Plan& plan,
+                         DeviceOperation& operation,
                          const CallSignature& signature,
                          Stream stream) {
   const CurrentDevice current(device());
-  Result<DeviceOperation*> operation = prepare(request, plan, signature);
-  RONDO_RETURN_IF_ERROR(operation.status());
   // A captured launch runs when its graph does, any number of times: nobody can watch it.
   const Result<bool> captured = capturing(stream);
   RONDO_RETURN_IF_ERROR(captured.status());
-  if (*captured && !std::exchange((*operation)->captured, true)) watch_->addCaptured(**operation);
+  if (*captured && !std::exchange(operation.captured, true)) watch_->addCaptured(operation);
   DeviceJudge::JudgedWait wait{.call = signature};
-  Status launched =
-      team_->launches(rank_).launch(rank_, partOf(**operation, call, signature, stream, *captured),
-                                    [&] { return judge_.judge(wait, {}); });
-  if (launched.ok() && !*captured) launched = watch_->add(signature, **operation, stream);
-  return launched.ok() ? launched : abandon(launched);
+  const auto launch = [&] {
+    return launches_->launch(rank_, partOf(operation, call, signature, stream, *captured),
+                             [&] { return judge_.judge(wait, {}); });
+  };
+  if (*captured) {
+    const Status launched = launch();
+    pump_.wake();
+    return launched.ok() ? launched : abandon(launched);
+  }
+  watch_->begin(signature, operation);
+  pump_.wake();
+  Status launched = launch();
+  if (launched.ok()) launched = watch_->launched(stream);
+  // It may be over by now, and not well: with CUDA_LAUNCH_BLOCKING=1 launching waits for the end.
+  if (launched.ok()) return watch_->failureOf(operation, signature);
+  watch_->cancel();
+  return abandon(launched);
 }
 
 /// A kernel that nobody watches may have been launched: it gives up before its memory can go.
@@ -158,23 +174,31 @@ void DeviceEngine::retire(std::unique_ptr<DeviceOperation> operation) {
   if (operation->captured) captured_.push_back(std::move(operation));
 }
 
+std::unique_ptr<Pump::Halt> DeviceEngine::settle() {
+  (void)watch_->flush(Deadline{});
+  return std::make_unique<Pump::Halt>(pump_);
+}
+
+Status DeviceEngine::checkPlan(const PlanRequest& request, const Plan& plan) const {
+  RONDO_RETURN_IF_ERROR(checkResidency(plan, launches_->members(), device()));
+  return checkPeers(request, plan, ranks_, rank_);
+}
+
 Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
                                                const Plan& plan,
-                                               const CallSignature& signature) {
-  if (DeviceOperation* operation = prepared_.find(request)) return operation;
-  RONDO_RETURN_IF_ERROR(checkResidency(plan, team_->launches(rank_).members(), device()));
+                                               const GatherBytes& gather) {
+  const CurrentDevice current(device());
   // The driver may wait for running kernels before it gives memory, and they for other ranks: so
-  // none runs, on any rank. What is new to one rank is new to all.
-  DeviceJudge::JudgedWait wait{.call = signature};
-  const auto meet = [&] {
-    return team_->prepared().meet([] { return Status(); }, [&] { return judge_.judge(wait, {}); });
-  };
-  (void)watch_->flush(Deadline{});
-  RONDO_RETURN_IF_ERROR(meet());
+  // none runs, on any rank, until all have what they need. What is new to one rank is new to all.
+  const std::unique_ptr<Pump::Halt> halt = settle();
+  RONDO_RETURN_IF_ERROR(links_.connect(endsOf(request, plan, ranks_, rank_), gather));
   retire(prepared_.release(request));
   Result<DeviceOperation> operation = bindOperation(request, plan, ranks_, rank_, device(), ends_);
   RONDO_RETURN_IF_ERROR(operation.status());
-  RONDO_RETURN_IF_ERROR(meet());
+  if (group_->needsProgress()) RONDO_RETURN_IF_ERROR(pump_.start());
+  const std::byte ready{};
+  std::vector<std::byte> all(static_cast<std::size_t>(ranks_));
+  RONDO_RETURN_IF_ERROR(gather({&ready, 1}, all));
   return prepared_.keep(*std::move(operation));
 }
 
@@ -210,23 +234,54 @@ bool DeviceEngine::hasCaptured() {
 }
 
 void DeviceEngine::finish(Deadline deadline) {
-  if (group_->failure().ok() && watch_->flush(deadline)) {
+  bool complete = group_->failure().ok() && watch_->flush(deadline);
+  if (complete) {
     const CurrentDevice current(device());
     // Nobody tells when the replay of a graph is complete.
     if (hasCaptured()) (void)device().driver().contextSynchronize();
-    return;
-  }
-  if (group_->failure().ok()) {
+  } else if (group_->failure().ok()) {
     group_->fail(
         Status::timeout("rank {}: its last operations were not complete when it left", rank_));
   }
-  watch_->giveUp();
-  if (watch_->flush(Deadline::within(kTimeToGiveUp))) return;
-  RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = rank_},
-            "a kernel on {} has not ended; the memory that it uses is left to it until the process "
-            "ends",
-            device().name());
-  team_->links()->leaveBehind();
+  if (!complete) {
+    watch_->giveUp();
+    complete = watch_->flush(Deadline::within(kTimeToGiveUp));
+  }
+  pump_.stop();
+  if (!complete) {
+    RONDO_LOG(kWarn, kCommunicator, LogContext{.rank = rank_},
+              "a kernel on {} has not ended; the memory that it uses is left to it until the "
+              "process ends",
+              device().name());
+    return leaveBehind();
+  }
+  links_.closeOpened();
+  if (closedByOthers(earlier(deadline, Deadline::within(kTimeToClose)))) return;
+  RONDO_LOG(kInfo, kCommunicator, LogContext{.rank = rank_},
+            "{} bytes of {} are left to other processes, which have not closed them, until this "
+            "process ends",
+            links_.memoryBytes(), device().name());
+  links_.leaveGivenBehind();
+}
+
+/// Says that this rank uses nothing of others any more, and waits until those that use memory of
+/// this one say the same; after a failure nobody knows.
+bool DeviceEngine::closedByOthers(Deadline deadline) {
+  const std::vector<int> ranks = links_.openedBy();
+  if (ranks.empty()) return true;
+  group_->record(rank_).leave();
+  const auto closed = [this](int rank) { return group_->record(rank).hasLeft(); };
+  while (!std::ranges::all_of(ranks, closed)) {
+    if (!group_->failure().ok() || deadline.passed()) return false;
+    for (const int rank : ranks)
+      group_->refresh(rank);
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return true;
+}
+
+void DeviceEngine::leaveBehind() {
+  links_.leaveBehind();
   ends_.leaveBehind();
   prepared_.forEach([](DeviceOperation& operation) { operation.leaveBehind(); });
   for (const auto& operation : captured_)

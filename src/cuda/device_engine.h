@@ -7,8 +7,9 @@
 
 #include "src/collective_call.h"
 #include "src/cuda/device_operation.h"
-#include "src/cuda/device_team.h"
 #include "src/cuda/device_watch.h"
+#include "src/cuda/pump.h"
+#include "src/cuda/shared_launch.h"
 #include "src/prepared_operation.h"
 
 namespace rondo::cuda {
@@ -16,12 +17,14 @@ namespace rondo::cuda {
 /// @threads one at a time
 class DeviceEngine {
  public:
-  /// @param config of the communicator; must outlive this object
+  /// @param launches those of the ranks that share the device and the process with this one
+  /// @param slots    of connections
+  /// @param config   of the communicator; must outlive this object
   /// @errors OutOfMemory, SystemError.
-  static Result<std::unique_ptr<DeviceEngine>> make(int rank,
-                                                    int ranks,
-                                                    std::shared_ptr<DeviceTeam> team,
+  static Result<std::unique_ptr<DeviceEngine>> make(const DeviceRank& self,
+                                                    std::shared_ptr<SharedLaunch> launches,
                                                     std::shared_ptr<RankGroup> group,
+                                                    SlotShape slots,
                                                     const Config& config);
   ~DeviceEngine();
   DeviceEngine(const DeviceEngine&) = delete;
@@ -29,38 +32,61 @@ class DeviceEngine {
   DeviceEngine(DeviceEngine&&) = delete;
   DeviceEngine& operator=(DeviceEngine&&) = delete;
 
+  /// How ranks reach each other's devices.
+  DeviceLinks& links() { return links_; }
+
+  const DeviceLinks& links() const { return links_; }
+
   /// Whether `call` can be launched on `stream`: buffers are memory of the device, the stream
   /// is one of the device, and, while it is captured into a graph, nothing needs to be prepared.
   /// @errors InvalidArgument, InvalidUsage, NotSupported; nothing was changed.
   Status check(const CollectiveCall& call, const PlanRequest& request, Stream stream) const;
 
-  /// The plan of an operation that was launched before; null: there is none.
-  const Plan* plannedBefore(const PlanRequest& request) const;
+  /// Whether the device can run `plan`. Pure.
+  /// @errors NotSupported
+  Status checkPlan(const PlanRequest& request, const Plan& plan) const;
 
-  /// Launches `call` under `plan`. On return it is queued on `stream`.
+  /// The operation of a request that was prepared before; null: there is none.
+  DeviceOperation* prepared(const PlanRequest& request) const { return prepared_.find(request); }
+
+  /// Makes everything that launches of `request` under `plan` need. Collective: returns when all
+  /// ranks are that far. Waits for what was launched before.
+  /// @param gather an all-gather among the host's memories of the ranks
+  /// @errors those that end the communicator.
+  Result<DeviceOperation*> prepare(const PlanRequest& request,
+                                   const Plan& plan,
+                                   const GatherBytes& gather);
+
+  /// Launches `call`. On return it is queued on `stream`.
+  /// @param operation a prepared one
   /// @errors those that end the communicator.
   Status run(const CollectiveCall& call,
-             const PlanRequest& request,
-             const Plan& plan,
+             DeviceOperation& operation,
              const CallSignature& signature,
              Stream stream);
+
+  /// Waits until what was launched is complete, so that ranks can talk by the host's memory.
+  /// @return that keeps the transports free for them
+  std::unique_ptr<Pump::Halt> settle();
+
+  /// The device, and the ranks that share it and launch together.
+  const std::shared_ptr<SharedLaunch>& launches() const { return launches_; }
 
   /// Waits until all that was launched is complete. If the communicator has failed, or some kernel
   /// does not end in time, what kernels use is left to them.
   void finish(Deadline deadline);
 
  private:
-  DeviceEngine(int rank,
-               int ranks,
-               std::shared_ptr<DeviceTeam> team,
+  DeviceEngine(const DeviceRank& self,
+               std::shared_ptr<SharedLaunch> launches,
                std::shared_ptr<RankGroup> group,
+               SlotShape slots,
                const Config& config);
 
-  Result<DeviceOperation*> prepare(const PlanRequest& request,
-                                   const Plan& plan,
-                                   const CallSignature& signature);
   Status abandon(const Status& failure);
   bool hasCaptured();
+  void leaveBehind();
+  bool closedByOthers(Deadline deadline);
   void retire(std::unique_ptr<DeviceOperation> operation);
   Status checkBuffer(const char* name, const void* buffer) const;
   Status checkStream(Stream stream) const;
@@ -71,12 +97,14 @@ class DeviceEngine {
                     bool captured) const;
   Result<bool> capturing(Stream stream) const;
 
-  const Device& device() const { return *team_->device(rank_); }
+  const Device& device() const { return *launches_->device(); }
 
   int rank_;
   int ranks_;
-  std::shared_ptr<DeviceTeam> team_;  // that of all ranks of the process
+  std::shared_ptr<SharedLaunch> launches_;
   std::shared_ptr<RankGroup> group_;  // that of the communicator
+  DeviceLinks links_;
+  Pump pump_;
   DeviceJudge judge_;
   DeviceEnds ends_;
   PreparedCache<DeviceOperation> prepared_;

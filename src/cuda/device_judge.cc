@@ -2,47 +2,37 @@
 
 #include <utility>
 
-#include "src/log.h"
-
 namespace rondo::cuda {
 
 namespace {
 
-/// How long a rank may take to call again after its call was rejected; as for host calls.
-constexpr std::chrono::seconds kTimeToCallAgain{1};
+/// Of ranks that share no memory news come only when they are asked for.
+constexpr std::chrono::milliseconds kBetweenQuestions{10};
 
 }  // namespace
 
-DeviceJudge::DeviceJudge(int rank,
-                         int ranks,
-                         std::shared_ptr<RankGroup> group,
-                         const Config& config)
-    : rank_(rank), ranks_(ranks), group_(std::move(group)), config_(config) {}
+DeviceJudge::DeviceJudge(
+    int rank, int ranks, std::shared_ptr<RankGroup> group, Pump& pump, const Config& config)
+    : rank_(rank), ranks_(ranks), group_(std::move(group)), pump_(pump), config_(config) {}
 
 Status DeviceJudge::judge(JudgedWait& wait, host::Blocked blocked) const {
   if (host::flagRaised(group_->failedFlag())) return group_->failure();
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - wait.since);
+  askOthers(wait);
   for (int peer = 0; peer < ranks_; ++peer) {
     if (peer != rank_) RONDO_RETURN_IF_ERROR(judgePeerOf(wait, peer));
   }
-  const auto due = [waited](std::chrono::milliseconds limit) {
-    return limit.count() > 0 && waited >= limit;
-  };
-  const bool late = due(config_.operationTimeout);
-  const bool warns = due(config_.warningAfter) && !wait.warned;
+  const bool late = isDue(config_.operationTimeout, waited);
+  const bool warns = isDue(config_.warningAfter, waited) && !wait.warned;
   if (!late && !warns) return {};
   if (blocked.peer < 0) blocked = firstBehind(wait.call);
   const std::string who = blocked.peer < 0
                               ? "its kernel to end"
                               : describePeer(wait.call, blocked, group_->record(blocked.peer));
-  if (late) {
-    return Status::timeout("rank {}: {} waited {} ms for {}", rank_, describeCall(wait.call),
-                           waited.count(), who);
-  }
+  if (late) return waitedTooLong(rank_, wait.call, waited, who);
   wait.warned = true;
-  RONDO_LOG(kWarn, kExecutor, (LogContext{rank_, config_.name}), "{} waits {} ms for {}",
-            describeCall(wait.call), waited.count(), who);
+  warnOfWait(rank_, config_.name, wait.call, waited, who);
   return {};
 }
 
@@ -52,8 +42,8 @@ Status DeviceJudge::judgePeerOf(JudgedWait& wait, int peer) const {
   RONDO_RETURN_IF_ERROR(compareCall(rank_, wait.call, peer, record));
   RONDO_RETURN_IF_ERROR(judgePeer(waiting(wait.call), peer, record));
   if (record.finished() >= wait.call.sequence) return {};
-  const std::string whyLost = group_->whyLost(peer);
-  if (!whyLost.empty()) return lostBefore(rank_, wait.call, peer, whyLost);
+  const std::string why = whyLost(peer);
+  if (!why.empty()) return lostBefore(rank_, wait.call, peer, why);
   const auto rejection = rejectionOf(wait.call, record);
   if (!rejection.has_value()) return {};
   const auto now = std::chrono::steady_clock::now();
@@ -61,6 +51,20 @@ Status DeviceJudge::judgePeerOf(JudgedWait& wait, int peer) const {
   if (now - *wait.rejectionSeen >= kTimeToCallAgain)
     return rejectedBy(waiting(wait.call), peer, *rejection);
   return {};
+}
+
+void DeviceJudge::askOthers(JudgedWait& wait) const {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - wait.asked < kBetweenQuestions) return;
+  wait.asked = now;
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (peer != rank_) group_->refresh(peer);
+  }
+}
+
+std::string DeviceJudge::whyLost(int peer) const {
+  const Pump::Halt halt(pump_);
+  return group_->whyLost(peer);
 }
 
 Status DeviceJudge::compareCalls(const CallSignature& call) const {

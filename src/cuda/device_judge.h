@@ -8,6 +8,7 @@
 
 #include "kernels/host/lane.h"
 #include "src/config.h"
+#include "src/cuda/pump.h"
 #include "src/stall.h"
 #include "transports/rank_group.h"
 
@@ -21,11 +22,15 @@ class DeviceJudge {
     CallSignature call;
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     bool warned = false;
+    /// When the other ranks were asked last how far they are.
+    std::chrono::steady_clock::time_point asked{};
     /// When a peer's rejection of the call was seen first.
     std::optional<std::chrono::steady_clock::time_point> rejectionSeen{};
   };
 
-  DeviceJudge(int rank, int ranks, std::shared_ptr<RankGroup> group, const Config& config);
+  /// @param pump that of the rank; must outlive this object
+  DeviceJudge(
+      int rank, int ranks, std::shared_ptr<RankGroup> group, Pump& pump, const Config& config);
 
   /// Ok while `wait` may still end well. Logs a warning at its time.
   /// @param blocked for whom it waits, as far as that is known
@@ -43,11 +48,14 @@ class DeviceJudge {
   Waiting waiting(const CallSignature& call) const { return {rank_, call, group_->record(rank_)}; }
 
   Status judgePeerOf(JudgedWait& wait, int peer) const;
+  void askOthers(JudgedWait& wait) const;
+  std::string whyLost(int peer) const;
   host::Blocked firstBehind(const CallSignature& call) const;
 
   int rank_;
   int ranks_;
   std::shared_ptr<RankGroup> group_;  // that of the communicator
+  Pump& pump_;
   const Config& config_;
 };
 

@@ -19,12 +19,36 @@ Result<Memory> tableOf(const std::vector<T>& table, const Device& device) {
   return device.copyOf(table.data(), table.size() * sizeof(T));
 }
 
-Status checkPeers(const AnySchedule& schedule, const AlgorithmInfo& info) {
-  const int most = std::max(schedule.recvPeers(), schedule.sendPeers());
-  if (most <= device::kMaxStepPeers) return {};
-  return Status::notSupported(
-      "{} of {} has {} peers, and a kernel serves at most {}: choose another algorithm", info.name,
-      collectiveName(info.collective), most, device::kMaxStepPeers);
+/// The ends of one table of a schedule, in its order.
+template <class PeerOf>
+std::vector<EndName> namesOf(int peers, const PeerOf& peerOf, int channel, bool sends) {
+  std::vector<EndName> names;
+  for (int entry = 0; entry < peers; ++entry)
+    names.push_back({peerOf(entry), channel, sends});
+  return names;
+}
+
+std::vector<EndName> sendEnds(const AnySchedule& schedule, int channel) {
+  return namesOf(
+      schedule.sendPeers(), [&](int entry) { return schedule.sendPeer(entry); }, channel, true);
+}
+
+std::vector<EndName> recvEnds(const AnySchedule& schedule, int channel) {
+  return namesOf(
+      schedule.recvPeers(), [&](int entry) { return schedule.recvPeer(entry); }, channel, false);
+}
+
+/// A table of a lane: where the ends are.
+Result<Memory> tableOfEnds(const std::vector<EndName>& names,
+                           const Device& device,
+                           DeviceEnds& ends) {
+  std::vector<device::End*> table;
+  for (const EndName& name : names) {
+    const Result<device::End*> end = ends.find(name);
+    RONDO_RETURN_IF_ERROR(end.status());
+    table.push_back(*end);
+  }
+  return tableOf(table, device);
 }
 
 /// The lane of one channel; its tables are added to those of `operation`.
@@ -33,26 +57,16 @@ Result<device::Lane> bindLane(const AnySchedule& schedule,
                               const Device& device,
                               DeviceEnds& ends,
                               DeviceOperation& operation) {
-  std::vector<device::End*> send;
-  for (int entry = 0; entry < schedule.sendPeers(); ++entry) {
-    const Result<device::End*> end = ends.sendEnd(schedule.sendPeer(entry), args.channel);
-    RONDO_RETURN_IF_ERROR(end.status());
-    send.push_back(*end);
-  }
-  std::vector<device::End*> recv;
-  for (int entry = 0; entry < schedule.recvPeers(); ++entry) {
-    const Result<device::End*> end = ends.recvEnd(schedule.recvPeer(entry), args.channel);
-    RONDO_RETURN_IF_ERROR(end.status());
-    recv.push_back(*end);
-  }
   device::Lane lane;
   lane.algorithm = operation.plan.algorithm;
   lane.schedule = args;
-  for (const auto& [table, place] : {std::pair(&send, &lane.send), std::pair(&recv, &lane.recv)}) {
-    Result<Memory> copy = tableOf(*table, device);
-    RONDO_RETURN_IF_ERROR(copy.status());
-    *place = copy->onDevice<device::End*>();
-    operation.tables.push_back(*std::move(copy));
+  const std::vector<EndName> send = sendEnds(schedule, args.channel);
+  const std::vector<EndName> recv = recvEnds(schedule, args.channel);
+  for (const auto& [names, place] : {std::pair(&send, &lane.send), std::pair(&recv, &lane.recv)}) {
+    Result<Memory> table = tableOfEnds(*names, device, ends);
+    RONDO_RETURN_IF_ERROR(table.status());
+    *place = table->onDevice<device::End*>();
+    operation.tables.push_back(*std::move(table));
   }
   const std::size_t scratchBytes = schedule.scratchElems() * operation.arithmetic.elemBytes;
   if (scratchBytes == 0) return lane;
@@ -65,32 +79,17 @@ Result<device::Lane> bindLane(const AnySchedule& schedule,
 
 }  // namespace
 
-Result<device::End*> DeviceEnds::sendEnd(int peer, int channel) {
-  const Key key{peer, channel};
-  if (const auto found = sends_.find(key); found != sends_.end())
+Result<device::End*> DeviceEnds::find(const EndName& name) {
+  if (const auto found = ends_.find(name); found != ends_.end())
     return found->second.onDevice<device::End>();
-  return keep(sends_, key, links_->sendEnd(rank_, peer, channel));
-}
-
-Result<device::End*> DeviceEnds::recvEnd(int peer, int channel) {
-  const Key key{peer, channel};
-  if (const auto found = recvs_.find(key); found != recvs_.end())
-    return found->second.onDevice<device::End>();
-  return keep(recvs_, key, links_->recvEnd(peer, rank_, channel));
-}
-
-Result<device::End*> DeviceEnds::keep(Ends& ends, Key key, const Result<device::End>& end) {
-  RONDO_RETURN_IF_ERROR(end.status());
-  Result<Memory> memory = device_->copyOf(&*end, sizeof(device::End));
+  Result<Memory> memory = device_->copyOf(&links_.end(name), sizeof(device::End));
   RONDO_RETURN_IF_ERROR(memory.status());
-  return ends.emplace(key, *std::move(memory)).first->second.onDevice<device::End>();
+  return ends_.emplace(name, *std::move(memory)).first->second.onDevice<device::End>();
 }
 
 void DeviceEnds::leaveBehind() {
-  for (Ends* ends : {&sends_, &recvs_}) {
-    for (auto& [key, memory] : *ends)
-      memory.leaveBehind();
-  }
+  for (auto& [name, memory] : ends_)
+    memory.leaveBehind();
 }
 
 void DeviceOperation::leaveBehind() {
@@ -100,15 +99,37 @@ void DeviceOperation::leaveBehind() {
     table.leaveBehind();
 }
 
-device::Protocol chooseProtocol(const PlanRequest& request, int ranks) {
+device::Protocol chooseProtocol(const PlanRequest& request, int ranks, bool carriesLines) {
   // A line that carries nothing cannot be waited for.
-  if (request.count == 0 || request.collective == Collective::kBarrier)
+  if (!carriesLines || request.count == 0 || request.collective == Collective::kBarrier)
     return device::Protocol::kStaged;
   const bool blocks = request.collective == Collective::kReduceScatter ||
                       request.collective == Collective::kAllGather;
   const std::size_t bytes =
       request.count * elementBytes(request.type) * (blocks ? static_cast<std::size_t>(ranks) : 1);
   return bytes <= kMostInLines ? device::Protocol::kLowLatency : device::Protocol::kStaged;
+}
+
+std::vector<EndName> endsOf(const PlanRequest& request, const Plan& plan, int ranks, int rank) {
+  std::vector<EndName> names;
+  for (int channel = 0; channel < plan.channels; ++channel) {
+    const AnySchedule schedule(plan.algorithm, scheduleArgs(plan, request, ranks, rank, channel));
+    for (const auto& table : {sendEnds(schedule, channel), recvEnds(schedule, channel)})
+      names.insert(names.end(), table.begin(), table.end());
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+Status checkPeers(const PlanRequest& request, const Plan& plan, int ranks, int rank) {
+  const AnySchedule schedule(plan.algorithm, scheduleArgs(plan, request, ranks, rank, 0));
+  const int most = std::max(schedule.recvPeers(), schedule.sendPeers());
+  if (most <= device::kMaxStepPeers) return {};
+  const AlgorithmInfo& info = algorithmInfo(plan.algorithm);
+  return Status::notSupported(
+      "{} of {} has {} peers, and a kernel serves at most {}: choose another algorithm", info.name,
+      collectiveName(info.collective), most, device::kMaxStepPeers);
 }
 
 /// Blocks that are not there wait for those that are, which wait for them.
@@ -129,7 +150,7 @@ Result<DeviceOperation> bindOperation(const PlanRequest& request,
   DeviceOperation operation;
   operation.request = request;
   operation.plan = plan;
-  operation.protocol = chooseProtocol(request, ranks);
+  operation.protocol = chooseProtocol(request, ranks, ends.carryLines());
   operation.arithmetic = isReduction(request.collective)
                              ? reductionArithmetic(request.type, request.op, ranks)
                              : moveArithmetic(request.type);
@@ -141,7 +162,6 @@ Result<DeviceOperation> bindOperation(const PlanRequest& request,
   for (int channel = 0; channel < plan.channels; ++channel) {
     const ScheduleArgs args = scheduleArgs(plan, request, ranks, rank, channel);
     const AnySchedule schedule(plan.algorithm, args);
-    RONDO_RETURN_IF_ERROR(checkPeers(schedule, algorithmInfo(plan.algorithm)));
     Result<device::Lane> lane = bindLane(schedule, args, device, ends, operation);
     RONDO_RETURN_IF_ERROR(lane.status());
     lane->report = operation.reports.onDevice<device::Report>() + channel;

@@ -4,14 +4,13 @@
 
 #include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "kernels/arithmetic.h"
 #include "kernels/cuda/launch.h"
 #include "src/cuda/device.h"
 #include "src/planner.h"
-#include "transports/cuda_ipc/process_links.h"
+#include "transports/cuda_ipc/device_links.h"
 
 namespace rondo::cuda {
 
@@ -20,27 +19,23 @@ namespace rondo::cuda {
 /// @threads one at a time.
 class DeviceEnds {
  public:
-  DeviceEnds(int rank, std::shared_ptr<const Device> device, std::shared_ptr<ProcessLinks> links)
-      : rank_(rank), device_(std::move(device)), links_(std::move(links)) {}
+  /// @param links must outlive this object
+  DeviceEnds(std::shared_ptr<const Device> device, const DeviceLinks& links)
+      : device_(std::move(device)), links_(links) {}
 
-  /// For kernels of the rank; valid as long as this object.
+  /// For kernels of the rank; valid as long as this object. Only of what is connected.
   /// @errors OutOfMemory, SystemError.
-  Result<device::End*> sendEnd(int peer, int channel);
-  Result<device::End*> recvEnd(int peer, int channel);
+  Result<device::End*> find(const EndName& name);
+
+  /// DeviceLinks::carriesLines().
+  bool carryLines() const { return links_.carriesLines(); }
 
   void leaveBehind();
 
  private:
-  using Key = std::pair<int, int>;  // peer, channel
-  using Ends = std::map<Key, Memory>;
-
-  Result<device::End*> keep(Ends& ends, Key key, const Result<device::End>& end);
-
-  int rank_;
   std::shared_ptr<const Device> device_;
-  std::shared_ptr<ProcessLinks> links_;
-  Ends sends_;
-  Ends recvs_;
+  const DeviceLinks& links_;
+  std::map<EndName, Memory> ends_;
 };
 
 struct DeviceOperation {
@@ -57,16 +52,22 @@ struct DeviceOperation {
   void leaveBehind();
 };
 
-/// In lines where that is faster, which small data are; the same on all ranks.
-device::Protocol chooseProtocol(const PlanRequest& request, int ranks);
+/// In lines where that is faster, which small data are, and possible; the same on all ranks.
+device::Protocol chooseProtocol(const PlanRequest& request, int ranks, bool carriesLines);
+
+/// All connection ends that `rank` needs for `plan`.
+std::vector<EndName> endsOf(const PlanRequest& request, const Plan& plan, int ranks, int rank);
+
+/// Whether a block can serve all peers of a step.
+/// @errors NotSupported
+Status checkPeers(const PlanRequest& request, const Plan& plan, int ranks, int rank);
 
 /// Whether a device runs all blocks of `sharing` ranks' launches under `plan` at the same time.
 /// @errors NotSupported
 Status checkResidency(const Plan& plan, int sharing, const Device& device);
 
 /// Puts `plan` of `request` into the memory of `rank`'s device.
-/// @errors NotSupported (more peers in a step than a block can serve; nothing was changed),
-///   OutOfMemory, SystemError.
+/// @errors OutOfMemory, SystemError.
 Result<DeviceOperation> bindOperation(const PlanRequest& request,
                                       const Plan& plan,
                                       int ranks,

@@ -49,29 +49,38 @@ DeviceWatch::~DeviceWatch() {
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   const CurrentDevice current(*device_);
-  for (const Launched& launched : launched_)
-    (void)device_->driver().eventDestroy(launched.done);
+  for (const Launched& launched : launched_) {
+    if (launched.done != nullptr) (void)device_->driver().eventDestroy(launched.done);
+  }
   for (const Event event : idleEvents_)
     (void)device_->driver().eventDestroy(event);
 }
 
-Status DeviceWatch::add(const CallSignature& call,
-                        const DeviceOperation& operation,
-                        Stream stream) {
+void DeviceWatch::begin(const CallSignature& call, const DeviceOperation& operation) {
+  {
+    const std::scoped_lock lock(mutex_);
+    launched_.push_back({.wait = {.call = call}, .operation = &operation});
+  }
+  changed_.notify_all();
+}
+
+Status DeviceWatch::launched(Stream stream) {
   const CurrentDevice current(*device_);
   const Result<Event> event = takeEvent();
   RONDO_RETURN_IF_ERROR(event.status());
   const int recorded = device_->driver().eventRecord(*event, stream);
-  {
-    const std::scoped_lock lock(mutex_);
-    if (recorded != kSuccess) {
-      idleEvents_.push_back(*event);
-      return device_->driver().check(recorded, "noting the end of a launch");
-    }
-    launched_.push_back({.wait = {.call = call}, .operation = &operation, .done = *event});
+  const std::scoped_lock lock(mutex_);
+  if (recorded == kSuccess) {
+    launched_.back().done = *event;
+    return {};
   }
-  changed_.notify_all();
-  return {};
+  idleEvents_.push_back(*event);
+  return device_->driver().check(recorded, "noting the end of a launch");
+}
+
+void DeviceWatch::cancel() {
+  const std::scoped_lock lock(mutex_);
+  launched_.back().cancelled = true;
 }
 
 Result<Event> DeviceWatch::takeEvent() {
@@ -98,6 +107,11 @@ bool DeviceWatch::flush(Deadline deadline) {
     return false;
   }
   return !lost_;
+}
+
+bool DeviceWatch::busy() {
+  const std::scoped_lock lock(mutex_);
+  return !launched_.empty() || !captured_.empty();
 }
 
 void DeviceWatch::giveUp() {
@@ -132,27 +146,36 @@ void DeviceWatch::run() {
 /// @return whether the first launch was complete, and the next may be
 bool DeviceWatch::lookAtFirst() {
   Launched* first = nullptr;
+  Event done = nullptr;
+  bool cancelled = false;
   {
     const std::scoped_lock lock(mutex_);
     first = &launched_.front();
+    done = first->done;
+    cancelled = first->cancelled;
   }
-  const int result = device_->driver().eventQuery(first->done);
+  int result = kNotReady;
+  if (cancelled) {
+    result = kSuccess;
+  } else if (done != nullptr) {
+    result = device_->driver().eventQuery(done);
+  }
   if (result == kNotReady) {
     judgeFirst(*first);
     return false;
   }
-  if (result == kSuccess) {
-    finishFirst(*first);
-  } else {
+  if (result != kSuccess) {
     group_->fail(device_->driver().check(
         result,
         fmt::format("rank {}: {} on {}", rank_, describeCall(first->wait.call), device_->name())));
     giveUp();
+  } else if (!cancelled) {
+    finishFirst(*first);
   }
   {
     const std::scoped_lock lock(mutex_);
     lost_ |= result != kSuccess;
-    idleEvents_.push_back(first->done);
+    if (done != nullptr) idleEvents_.push_back(done);
     launched_.pop_front();
     if (!launched_.empty()) launched_.front().wait.since = std::chrono::steady_clock::now();
   }
@@ -182,6 +205,10 @@ bool DeviceWatch::failedBy(const DeviceOperation& operation, const CallSignature
     if (state != device::Report::kNoFailure) return true;
   }
   return false;
+}
+
+Status DeviceWatch::failureOf(const DeviceOperation& operation, const CallSignature& call) {
+  return failedBy(operation, call) ? group_->failure() : Status();
 }
 
 void DeviceWatch::addCaptured(const DeviceOperation& operation) {

@@ -33,10 +33,20 @@ class DeviceWatch {
   /// For kernels: what device::RankWork::abortFlag is to be.
   const std::uint32_t* abortFlag() const { return abortFlag_.onDevice<std::uint32_t>(); }
 
-  /// `operation` was launched on `stream` as `call`. It must live until it is complete.
+  /// `operation` is about to be launched as `call`; launching may already wait for it to end. It
+  /// must live until it is complete.
   /// @threads one at a time
-  /// @errors SystemError
-  Status add(const CallSignature& call, const DeviceOperation& operation, Stream stream);
+  void begin(const CallSignature& call, const DeviceOperation& operation);
+
+  /// What was begun last is on `stream`.
+  /// @errors SystemError: nobody can tell when it is complete
+  Status launched(Stream stream);
+
+  /// What was begun last was not launched.
+  void cancel();
+
+  /// What kernels of `operation`, launched as `call`, have failed by so far.
+  Status failureOf(const DeviceOperation& operation, const CallSignature& call);
 
   /// Waits until all that was launched is complete, or has given up.
   /// @return false if some kernel still runs when `deadline` has passed, or may run
@@ -45,6 +55,9 @@ class DeviceWatch {
   /// `operation` was captured into a graph: from now on, whenever that is replayed, its kernels are
   /// told of failures, and what they report is a failure. It must live as long as this object runs.
   void addCaptured(const DeviceOperation& operation);
+
+  /// Whether kernels of this rank run, or may run by themselves. @threads any
+  bool busy();
 
   /// Has all kernels of this rank give up.
   void giveUp();
@@ -56,7 +69,8 @@ class DeviceWatch {
   struct Launched {
     DeviceJudge::JudgedWait wait;
     const DeviceOperation* operation = nullptr;
-    Event done = nullptr;
+    bool cancelled = false;
+    Event done = nullptr;  ///< null: it is still being launched
   };
 
   DeviceWatch(int rank,

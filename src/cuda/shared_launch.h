@@ -35,6 +35,8 @@ class SharedLaunch {
   SharedLaunch(SharedLaunch&&) = delete;
   SharedLaunch& operator=(SharedLaunch&&) = delete;
 
+  const std::shared_ptr<const Device>& device() const { return device_; }
+
   const std::vector<int>& ranks() const { return ranks_; }
 
   int members() const { return static_cast<int>(ranks_.size()); }

@@ -106,7 +106,10 @@ std::string initByRank(std::vector<rondoComm_t>& handles, const rondoConfig_t& c
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       const auto at = static_cast<std::size_t>(rank);
-      faults[at] = initRank(&handles[at], ranks, id, rank, config);
+      rondoConfig_t own = config;
+      // One each: the default stream, which calls go on, is the device's.
+      if (onDevices()) own.device = rank;
+      faults[at] = initRank(&handles[at], ranks, id, rank, own);
     });
   }
   for (std::thread& thread : threads)

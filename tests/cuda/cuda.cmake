@@ -53,3 +53,26 @@ foreach(suite IN ITEMS matrix axis)
   rondo_add_command_test(cuda_${suite}_test LABELS cuda_emulated TIMEOUT 600
     COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
+
+# Threads that meet as processes do, each on a GPU of its own: plain pointers between them, and tcp
+# with the pump.
+foreach(transports IN ITEMS "cuda_ipc,shm" "tcp")
+  string(REPLACE ",shm" "" way ${transports})
+  foreach(suite IN ITEMS soak split)
+    rondo_add_command_test(${way}_threads_on_devices_${suite}_test LABELS cuda_emulated TIMEOUT 300
+      COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDOTEST_GPUS=64 RONDOTEST_MEET=1
+        RONDO_SLOT_MEMORY_BYTES=0 RONDO_TRANSPORT=${transports}
+        $<TARGET_FILE:collective_${suite}_test>)
+  endforeach()
+endforeach()
+
+# Ranks that are processes, once more on one emulated GPU: by handles to each other's memory, by
+# mapped memory of the host, and over tcp by the pump.
+foreach(transports IN ITEMS "cuda_ipc,shm" "shm" "tcp")
+  string(REPLACE ",shm" "" way ${transports})
+  foreach(suite IN ITEMS collectives failure mismatch lifecycle)
+    rondo_add_command_test(${way}_devices_${suite}_test LABELS cuda_emulated TIMEOUT 300
+      COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDO_DEVICE=0 RONDO_TRANSPORT=${transports}
+        $<TARGET_FILE:multiprocess_${suite}_test>)
+  endforeach()
+endforeach()

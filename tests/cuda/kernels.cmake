@@ -52,6 +52,10 @@ rondo_add_test(cuda_device_communicator_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_communicator_test.cc driver_double/device_image.cc
   LIBRARIES rondo_driver_double rondo_static GTest::gmock)
 
+rondo_add_test(cuda_device_processes_test LABELS cuda_emulated TIMEOUT 300
+  SOURCES device_processes_test.cc driver_double/device_image.cc
+  LIBRARIES rondo_driver_double rondo_forked_ranks GTest::gmock)
+
 rondo_add_test(device_library_test LABELS unit
   SOURCES device_library_test.cc
   LIBRARIES rondo_kernels_cuda)

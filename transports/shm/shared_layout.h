@@ -24,7 +24,7 @@
 namespace rondo::shm {
 
 inline constexpr std::uint64_t kArenaMagic = 0x616e6572616f646eULL;  // "ndoarena"
-inline constexpr std::uint32_t kArenaVersion = 3;
+inline constexpr std::uint32_t kArenaVersion = 4;
 
 struct ArenaHeader {
   std::uint64_t magic = kArenaMagic;
@@ -67,14 +67,14 @@ struct ArenaLayout {
   constexpr std::size_t directory() const { return records() + ranks * sizeof(CallRecord); }
 
   constexpr std::size_t connections() const {
-    return wholePages(directory() + ranks * ranks * kMaxChannels * sizeof(std::uint64_t));
+    return wholePages(directory() + ranks * ranks * kMaxConnections * sizeof(std::uint64_t));
   }
 
   /// Offset of the directory word of a connection.
   constexpr std::size_t directoryWord(int from, int to, int channel) const {
     const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
     return directory() +
-           (pair * kMaxChannels + static_cast<std::size_t>(channel)) * sizeof(std::uint64_t);
+           (pair * kMaxConnections + static_cast<std::size_t>(channel)) * sizeof(std::uint64_t);
   }
 };
 

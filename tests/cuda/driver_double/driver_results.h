@@ -7,7 +7,6 @@ namespace rondo::testing {
 inline constexpr int kInvalidValue = 1;
 inline constexpr int kNotInitialized = 3;
 inline constexpr int kInvalidContext = 201;
-inline constexpr int kAlreadyMapped = 208;
 inline constexpr int kPeerAccessUnsupported = 217;
 inline constexpr int kInvalidHandle = 400;
 inline constexpr int kNotFound = 500;

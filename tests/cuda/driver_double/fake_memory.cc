@@ -150,7 +150,11 @@ int FakeMemory::open(void** memory, const SharedRange& range, int home, int cont
   const auto same = std::ranges::find_if(blocks_, [&](const auto& entry) {
     return entry.second.holds(range) && entry.second.context == context;
   });
-  if (same != blocks_.end()) return kAlreadyMapped;
+  if (same != blocks_.end()) {
+    ++same->second.openings;
+    *memory = reinterpret_cast<void*>(same->first);
+    return kSuccess;
+  }
   std::optional<SharedMemory> opened = openShared(range, openedFiles());
   if (!opened.has_value()) return kInvalidHandle;
   *memory = opened->data();
@@ -165,6 +169,7 @@ int FakeMemory::close(void* memory, int context) {
   const auto found = block(memory, Kind::kOpened);
   if (found == blocks_.end()) return kInvalidValue;
   if (found->second.context != context) return kInvalidContext;
+  if (--found->second.openings > 0) return kSuccess;
   const SharedMemory closed = std::move(found->second.shared);
   blocks_.erase(found);
   // All contexts of a process have one lock.

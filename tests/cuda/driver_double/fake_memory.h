@@ -81,6 +81,7 @@ class FakeMemory {
     std::size_t bytes;
     int device;
     int context = -1;          // kOpened: whose device opened it
+    int openings = 1;          // kOpened: how many times
     unsigned flags = 0;        // kRegistered
     SharedMemory shared = {};  // kAllocated, kOpened
     Mapping pinned = {};       // kPinned

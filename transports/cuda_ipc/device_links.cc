@@ -1,0 +1,241 @@
+#include "transports/cuda_ipc/device_links.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "src/bootstrap/roster.h"
+#include "transports/pages.h"
+
+namespace rondo::cuda {
+
+namespace {
+
+/// What parts of a connection, and the parts of these, start at multiples of: that of the largest
+/// access of a kernel, a line of 128 bytes.
+constexpr std::size_t kAlignment = 128;
+
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// The receiver's part: where in it what lies.
+struct ReceiverPart {
+  explicit ReceiverPart(SlotShape shape)
+      : entries(aligned(sizeof(CounterLine))),
+        slots(aligned(entries + kMaxSlots * sizeof(SlotEntry))),
+        lines(aligned(slots + shape.bytes * shape.count)),
+        bytes(aligned(lines + device::End::linesPerSlot(shape.bytes) * shape.count *
+                                  sizeof(device::Pack))) {}
+
+  std::size_t entries;
+  std::size_t slots;
+  std::size_t lines;
+  std::size_t bytes;
+};
+
+device::End endOf(std::byte* received, std::byte* credits, SlotShape slots, int peer) {
+  const ReceiverPart layout(slots);
+  device::End end;
+  end.tail = reinterpret_cast<std::uint64_t*>(received);
+  end.head = reinterpret_cast<std::uint64_t*>(credits);
+  end.entries = reinterpret_cast<SlotEntry*>(received + layout.entries);
+  end.slots = received + layout.slots;
+  end.lines = reinterpret_cast<device::Pack*>(received + layout.lines);
+  end.slotBytes = static_cast<std::uint32_t>(slots.bytes);
+  end.slotCount = slots.count;
+  end.peer = peer;
+  return end;
+}
+
+}  // namespace
+
+/// What others have given, opened as it is needed.
+class DeviceLinks::Opened {
+ public:
+  Opened(DeviceLinks& links, std::vector<LinkGift> gifts)
+      : links_(links), gifts_(std::move(gifts)), memory_(gifts_.size()) {}
+
+  /// The part of rank `giver`.
+  Result<std::byte*> part(int giver, int from, int to, int channel) {
+    const auto place = static_cast<std::size_t>(giver);
+    const LinkPart* part = place < gifts_.size() ? gifts_[place].find(from, to, channel) : nullptr;
+    if (part == nullptr) {
+      return Status::mismatch(
+          "rank {} has no end of the connection from rank {} to rank {} on channel {}: it has "
+          "planned the operation differently",
+          giver, from, to, channel);
+    }
+    const auto pool = static_cast<std::size_t>(part->pool) % kPools;
+    SharedMemory& memory = memory_[place][pool];
+    if (memory == nullptr) {
+      Result<SharedMemory> opened =
+          openMemory(gifts_[place].pools[pool], *links_.self_.device, links_.host_);
+      if (!opened.ok())
+        return std::move(opened).status().withContext(fmt::format("memory of rank {}", giver));
+      memory = *std::move(opened);
+      links_.opened_.push_back(memory);
+    }
+    return memory->onDevice<std::byte>() + part->offset;
+  }
+
+ private:
+  DeviceLinks& links_;
+  std::vector<LinkGift> gifts_;                           // by rank
+  std::vector<std::array<SharedMemory, kPools>> memory_;  // by rank
+};
+
+DeviceLinks::DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, SlotShape slots)
+    : self_(std::move(self)),
+      host_(hashOfHost(self_.hostIdentity)),
+      group_(std::move(group)),
+      slots_(slots) {}
+
+Status DeviceLinks::meet(const GatherBytes& gather) {
+  Result<DeviceWays> ways = DeviceWays::findOut(self_, gather);
+  RONDO_RETURN_IF_ERROR(ways.status());
+  ways_ = *std::move(ways);
+  return {};
+}
+
+std::string DeviceLinks::describe() const {
+  std::vector<int> direct;
+  for (int peer = 0; peer < self_.ranks; ++peer) {
+    if (peer != self_.rank && !overWire(peer)) direct.push_back(peer);
+  }
+  return direct.empty() ? "memory of GPUs shared with no rank"
+                        : fmt::format("memory of GPUs shared with ranks {}", listRanks(direct));
+}
+
+Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& gather) {
+  if (!ways_.has_value()) RONDO_RETURN_IF_ERROR(meet(gather));
+  std::vector<EndName> fresh;
+  for (const EndName& name : wanted) {
+    if (ends_.contains(name)) continue;
+    if (overWire(name.peer)) {
+      RONDO_RETURN_IF_ERROR(connectOverWire(name));
+    } else {
+      fresh.push_back(name);
+    }
+  }
+  const Result<LinkGift> own = makeGift(fresh);
+  RONDO_RETURN_IF_ERROR(own.status());
+  Result<std::vector<LinkGift>> gifts = exchangeGifts(*own, self_.ranks, gather);
+  RONDO_RETURN_IF_ERROR(gifts.status());
+  Opened others(*this, *std::move(gifts));
+  for (const EndName& name : fresh)
+    RONDO_RETURN_IF_ERROR(link(name, *own, others));
+  return {};
+}
+
+/// This rank's parts of the connections, in memory that is allocated here.
+Result<LinkGift> DeviceLinks::makeGift(std::span<const EndName> fresh) {
+  LinkGift gift;
+  std::array<std::size_t, kPools> bytes{};
+  for (const EndName& name : fresh) {
+    LinkPart part;
+    part.from = name.sends ? self_.rank : name.peer;
+    part.to = name.sends ? name.peer : self_.rank;
+    part.channel = name.channel;
+    const bool direct = ways_->between(self_.rank, name.peer) == Way::kDirect;
+    part.pool = direct ? Pool::kOnDevice : Pool::kPinned;
+    std::size_t& end = bytes[static_cast<std::size_t>(part.pool)];
+    part.offset = end;
+    end += name.sends ? aligned(sizeof(CounterLine)) : ReceiverPart(slots_).bytes;
+    gift.parts.push_back(part);
+  }
+  for (const Pool pool : {Pool::kOnDevice, Pool::kPinned}) {
+    const auto place = static_cast<std::size_t>(pool);
+    if (bytes[place] == 0) continue;
+    const Result<MemoryName> made = makePool(pool, bytes[place]);
+    RONDO_RETURN_IF_ERROR(made.status());
+    gift.pools[place] = *made;
+  }
+  return gift;
+}
+
+Result<MemoryName> DeviceLinks::makePool(Pool pool, std::size_t bytes) {
+  const Device& device = *self_.device;
+  const bool exported = pool == Pool::kOnDevice && !openedBy().empty();
+  const std::size_t unit = exported ? kDevicePageBytes : 1;
+  const std::size_t rounded = (bytes + unit - 1) / unit * unit;
+  Result<Memory> made =
+      pool == Pool::kOnDevice ? device.allocate(rounded) : device.allocateOnHost(rounded);
+  RONDO_RETURN_IF_ERROR(made.status());
+  own_.push_back(std::make_shared<const Memory>(*std::move(made)));
+  return nameMemory(own_.back(), device, host_);
+}
+
+Status DeviceLinks::link(const EndName& name, const LinkGift& own, Opened& others) {
+  const int from = name.sends ? self_.rank : name.peer;
+  const int to = name.sends ? name.peer : self_.rank;
+  const LinkPart& part = *own.find(from, to, name.channel);
+  const SharedMemory& pool = *reinterpret_cast<const SharedMemory*>(
+      own.pools[static_cast<std::size_t>(part.pool)].pointer);
+  std::byte* const mine = pool->onDevice<std::byte>() + part.offset;
+  const Result<std::byte*> theirs = others.part(name.peer, from, to, name.channel);
+  RONDO_RETURN_IF_ERROR(theirs.status());
+  ends_.emplace(name, name.sends ? endOf(*theirs, mine, slots_, name.peer)
+                                 : endOf(mine, *theirs, slots_, name.peer));
+  return {};
+}
+
+/// A connection of the host's transports; what a kernel puts there, progress() moves on.
+Status DeviceLinks::connectOverWire(const EndName& name) {
+  const int from = name.sends ? self_.rank : name.peer;
+  const int to = name.sends ? name.peer : self_.rank;
+  const Result<ConnectionMemory> memory = group_->connection(from, to, name.channel);
+  RONDO_RETURN_IF_ERROR(memory.status());
+  const Result<std::byte*> control = map(memory->control, sizeof(ConnectionControl));
+  RONDO_RETURN_IF_ERROR(control.status());
+  const Result<std::byte*> slots = map(memory->slots, memory->slotBytes * memory->slotCount);
+  RONDO_RETURN_IF_ERROR(slots.status());
+  device::End end;
+  end.tail = reinterpret_cast<std::uint64_t*>(*control + offsetof(ConnectionControl, tail));
+  end.head = reinterpret_cast<std::uint64_t*>(*control + offsetof(ConnectionControl, head));
+  end.entries = reinterpret_cast<SlotEntry*>(*control + offsetof(ConnectionControl, entries));
+  end.slots = *slots;
+  end.slotBytes = static_cast<std::uint32_t>(memory->slotBytes);
+  end.slotCount = memory->slotCount;
+  end.peer = name.peer;
+  ends_.emplace(name, end);
+  return {};
+}
+
+Result<std::byte*> DeviceLinks::map(void* memory, std::size_t bytes) {
+  Result<Memory> mapping = self_.device->mapHostMemory(memory, wholePages(bytes));
+  RONDO_RETURN_IF_ERROR(mapping.status());
+  mapped_.push_back(*std::move(mapping));
+  return mapped_.back().onDevice<std::byte>();
+}
+
+std::vector<int> DeviceLinks::openedBy() const {
+  std::vector<int> ranks;
+  for (int rank = 0; ways_.has_value() && rank < self_.ranks; ++rank) {
+    if (rank != self_.rank && ways_->opensFromOutside(rank) && !overWire(rank))
+      ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+std::size_t DeviceLinks::memoryBytes() const {
+  std::size_t bytes = 0;
+  for (const SharedMemory& memory : own_)
+    bytes += memory->bytes();
+  return bytes;
+}
+
+void DeviceLinks::leaveGivenBehind() {
+  std::ranges::for_each(own_, cuda::leaveBehind);
+}
+
+void DeviceLinks::leaveBehind() {
+  leaveGivenBehind();
+  std::ranges::for_each(opened_, cuda::leaveBehind);
+  if (mapped_.empty()) return;
+  for (Memory& memory : mapped_)
+    memory.leaveBehind();
+  (void)new std::shared_ptr<RankGroup>(group_);  // whose memory it is
+}
+
+}  // namespace rondo::cuda

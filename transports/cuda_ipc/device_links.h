@@ -1,0 +1,97 @@
+// The connections of one rank whose memory is on a CUDA device. What the receiver polls and reads
+// lies on its device, what the sender polls on the sender's, so that nobody polls across a link;
+// the two tell each other where. Where two ranks have no such way, kernels use a connection of the
+// transports of the host, whose memory is mapped for them.
+#pragma once
+
+#include <compare>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kernels/cuda/launch.h"
+#include "src/bootstrap/exchange.h"
+#include "transports/cuda_ipc/device_ways.h"
+#include "transports/cuda_ipc/link_gift.h"
+#include "transports/rank_group.h"
+#include "transports/slot_shape.h"
+
+namespace rondo::cuda {
+
+/// One end of a connection, as the rank calls it that has it.
+struct EndName {
+  int peer = 0;
+  int channel = 0;
+  bool sends = false;
+
+  auto operator<=>(const EndName&) const = default;
+};
+
+/// @threads one at a time
+class DeviceLinks {
+ public:
+  DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, SlotShape slots);
+
+  /// Finds out how ranks reach each other; connect() does it otherwise. Collective.
+  /// @errors OutOfMemory, SystemError, those of `gather`.
+  Status meet(const GatherBytes& gather);
+
+  /// Whether a transport of the host leads to `peer`. @threads any, once the ranks have met
+  bool overWireTo(int peer) const { return self_.acrossProcesses && overWire(peer); }
+
+  /// "memory of GPUs shared with ranks 1, 2", for the log.
+  std::string describe() const;
+
+  /// Makes those of `wanted` that are not there yet. Collective; all ranks have theirs when it
+  /// returns. No kernel of this process may run that waits for another rank: the driver may wait
+  /// for it before it gives memory.
+  /// @errors OutOfMemory, SystemError, those of `gather`.
+  Status connect(std::span<const EndName> wanted, const GatherBytes& gather);
+
+  /// For kernels of the rank; lives as long as this object. Only of what was connected.
+  const device::End& end(const EndName& name) const { return ends_.at(name); }
+
+  /// Whether all ranks' connections have lines; the same on all ranks. Only after connect().
+  bool carriesLines() const { return !ways_->anyWire(); }
+
+  /// Ranks of other processes that may have opened memory of this one.
+  std::vector<int> openedBy() const;
+
+  /// Closes what other processes have given.
+  void closeOpened() { opened_.clear(); }
+
+  /// Bytes of memory of all connections, on the device or pinned.
+  std::size_t memoryBytes() const;
+
+  /// Never frees what others may still use.
+  void leaveGivenBehind();
+
+  /// Never frees any of them: kernels of this rank may still use them.
+  void leaveBehind();
+
+ private:
+  class Opened;
+
+  Result<LinkGift> makeGift(std::span<const EndName> fresh);
+  Result<MemoryName> makePool(Pool pool, std::size_t bytes);
+  Status link(const EndName& name, const LinkGift& own, Opened& others);
+  Status connectOverWire(const EndName& name);
+  Result<std::byte*> map(void* memory, std::size_t bytes);
+
+  bool overWire(int peer) const { return ways_->between(self_.rank, peer) == Way::kWire; }
+
+  DeviceRank self_;
+  std::uint64_t host_;  // hash of its identity
+  std::shared_ptr<RankGroup> group_;
+  SlotShape slots_;
+  std::optional<DeviceWays> ways_;  // from the first connect() on
+  std::map<EndName, device::End> ends_;
+  std::deque<SharedMemory> own_;  // stays where it is: others copy it from there
+  std::vector<SharedMemory> opened_;
+  std::vector<Memory> mapped_;
+};
+
+}  // namespace rondo::cuda
