@@ -80,15 +80,19 @@ def several_gpus():
 
 
 def processes():
-    """Ranks that are processes are right, or it is said why they were not run."""
-    report, found = check("smoke", "processes", words=("--patience", "20", "--seconds", "90"))
-    section = found["processes"]
-    assert section["state"] == "passed" or section.get("reason"), report
+    """Ranks that are processes are right, share the GPU's memory, and a wrong bit is found there."""
+    words = ("--patience", "20", "--seconds", "200")
+    _, found = check("processes", words=words)
+    assert all_done(found["processes"]), found
+    assert [(row["ranks"], row["transport"]) for row in found["processes"]["rows"]] == [
+        (2, "cuda_ipc"), (4, "cuda_ipc"), (8, "cuda_ipc")], found
+    _, found = check("processes", expect=FAILED, words=words, RONDOTEST_SPOIL_COPY="5")
+    assert "wrong result" in found["processes"]["failures"][0], found
 
 
 def figures():
     """Bandwidths follow from times, of which the double has but one: 1 ms for each batch."""
-    _, found = check("latency", "bandwidth")
+    _, found = check("latency", "bandwidth", words=("--seconds", "400"))
     for row in found["latency"]["rows"] + found["bandwidth"]["rows"]:
         time_of = row["time"]
         assert time_of["fastest_us"] <= time_of["median_us"] <= time_of["slowest_us"], row

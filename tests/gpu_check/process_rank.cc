@@ -1,5 +1,8 @@
 #include "tests/gpu_check/process_rank.h"
 
+#include <string>
+#include <string_view>
+
 #include "src/cli/perf/collective_caller.h"
 #include "tests/gpu_check/cases.h"
 #include "tests/gpu_check/check_call.h"
@@ -7,13 +10,6 @@
 namespace rondo::gpucheck {
 
 namespace {
-
-/// Whether this version of the library knows ranks that are processes and have a GPU. In one that
-/// does not, the ranks would be on host memory.
-template <class Config>
-concept NamesDevice = requires(Config config) {
-  config.device;
-};
 
 Result<GpuRank> joinOthers(const Gpus& gpus, const Extent& extent) {
   rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
@@ -60,26 +56,36 @@ Status makeCalls(GpuRank& rank, const Extent& extent) {
   return {};
 }
 
-Status runAll(const Extent& extent) {
-  if constexpr (!NamesDevice<rondoConfig_t>) {
-    return Status::notSupported("this version has no devices for ranks that are processes");
-  }
+/// "cuda_ipc", or whatever leads to the next rank.
+Result<std::string> wayToNext(const GpuRank& rank) {
+  int ranks = 0;
+  RONDO_RETURN_IF_ERROR(perf::statusOf(rondoCommCount(rank.comm, &ranks), rank.comm));
+  const char* name = nullptr;
+  RONDO_RETURN_IF_ERROR(
+      perf::statusOf(rondoCommGetTransport(rank.comm, (rank.rank + 1) % ranks, &name), rank.comm));
+  return std::string(name);
+}
+
+/// @return how ranks reach each other
+Result<std::string> runAll(const Extent& extent) {
   const Result<Gpus> gpus = openGpus();
   RONDO_RETURN_IF_ERROR(gpus.status());
   Result<GpuRank> rank = joinOthers(*gpus, extent);
   RONDO_RETURN_IF_ERROR(rank.status());
+  const Result<std::string> way = wayToNext(*rank);
   const Status outcome = makeCalls(*rank, extent);
   (void)rondoCommDestroy(rank->comm);
-  return outcome;
+  RONDO_RETURN_IF_ERROR(outcome);
+  return way;
 }
 
 }  // namespace
 
 Verdict runAsProcessRank(const Extent& extent) {
-  const Status outcome = runAll(extent);
-  if (outcome.ok()) return Verdict::kPassed;
-  fmt::print("{}\n", outcome.message());
-  return outcome.code() == StatusCode::kNotSupported ? Verdict::kNothingRun : Verdict::kFailed;
+  const Result<std::string> way = runAll(extent);
+  fmt::print("{}\n", way.ok() ? std::string_view(*way) : way.status().message());
+  if (way.ok()) return Verdict::kPassed;
+  return way.status().code() == StatusCode::kNotSupported ? Verdict::kNothingRun : Verdict::kFailed;
 }
 
 }  // namespace rondo::gpucheck

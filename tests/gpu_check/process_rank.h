@@ -10,7 +10,8 @@ namespace rondo::gpucheck {
 
 inline constexpr std::string_view kProcessRankFlag = "--process-rank";
 
-/// Makes a few calls and says on the standard output what is wrong, or why nothing was run.
+/// Makes a few calls and says on the standard output by what the ranks reach each other, what is
+/// wrong, or why nothing was run.
 /// @return kPassed, kFailed or kNothingRun (nothing was run)
 Verdict runAsProcessRank(const Extent& extent);
 

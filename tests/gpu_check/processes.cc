@@ -1,5 +1,6 @@
 // Ranks that are processes: do they meet, and are their results right? A few tiny calls each.
 #include <algorithm>
+#include <iterator>
 
 #include "src/cli/run/meeting.h"
 #include "tests/gpu_check/child_process.h"
@@ -49,6 +50,7 @@ bool noneRan(const std::vector<ChildEnd>& ends) {
 }  // namespace
 
 void checkProcesses(const Section& section) {
+  section.report.expect(static_cast<int>(std::size(kRankCounts)));
   for (const int ranks : kRankCounts) {
     if (section.outOfTime()) return;
     const std::string text = fmt::format("{} ranks that are processes", ranks);
@@ -58,7 +60,11 @@ void checkProcesses(const Section& section) {
       section.report.notRun(ends->front().lastLine());
       return;
     }
-    section.report.check(ends.ok() ? outcomeOf(*ends) : ends.status(), text);
+    const Status outcome = ends.ok() ? outcomeOf(*ends) : ends.status();
+    section.report.check(outcome, text);
+    if (!outcome.ok()) continue;
+    const std::string way = ends->front().lastLine();
+    section.report.row({{"ranks", ranks}, {"transport", way}}, fmt::format("{}: {}", text, way));
   }
 }
 

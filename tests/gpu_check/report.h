@@ -77,7 +77,7 @@ class Report {
   /// Writes the file if it lacks something; counts of checks may wait for this.
   void refresh();
 
-  /// What it came to. @param complete no section is left to run
+  /// Ends the report: no section is left to run.
   Verdict finish();
 
  private:
