@@ -6,6 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "kernels/data_type.h"
+#include "kernels/portability.h"
+
 namespace rondo::device {
 
 enum class Protocol : std::uint8_t {
@@ -35,6 +38,13 @@ constexpr std::optional<Protocol> findProtocol(std::string_view name) {
     if (protocolName(protocol) == name) return protocol;
   }
   return std::nullopt;
+}
+
+/// Whether kernels reduce elements of `type` by `op` in lines of either kind. Averages of 8-bit
+/// integers go in slots only: their sums are four times as wide as what crosses, and a pack of them
+/// takes more registers than a loop over lines leaves.
+RONDO_HD constexpr bool reducesInLines(DataType type, ReduceOp op) {
+  return op != ReduceOp::kAvg || (type != DataType::kInt8 && type != DataType::kUint8);
 }
 
 }  // namespace rondo::device

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/combine.h"
+#include "kernels/cuda/protocol.h"
 #include "kernels/data_type.h"
 
 namespace rondo::device {
@@ -84,7 +85,9 @@ struct TypeCombiner {
 
   template <ReduceOp kOp, Protocol kProtocol>
   RONDO_DEVICE static void runOp(const RowWork& row, Wait& wait) {
-    if constexpr (isReducible(kType, kOp)) combineRow<ElementOf<kType>, kOp, kProtocol>(row, wait);
+    constexpr bool kThere = kProtocol == Protocol::kStaged || reducesInLines(kType, kOp);
+    if constexpr (isReducible(kType, kOp) && kThere)
+      combineRow<ElementOf<kType>, kOp, kProtocol>(row, wait);
   }
 };
 

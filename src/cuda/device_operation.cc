@@ -105,9 +105,11 @@ device::Protocol chooseProtocol(const PlanRequest& request,
                                 std::optional<device::Protocol> forced) {
   // A line that carries nothing cannot be waited for, and a step may have half as many rows as
   // there are ranks.
-  if (!carriesLines || request.count == 0 || request.collective == Collective::kBarrier ||
-      ranks > 2 * static_cast<int>(device::kMaxLineRows))
-    return device::Protocol::kStaged;
+  const bool suits = request.count > 0 && request.collective != Collective::kBarrier &&
+                     ranks <= 2 * static_cast<int>(device::kMaxLineRows);
+  const bool reducible =
+      !isReduction(request.collective) || device::reducesInLines(request.type, request.op);
+  if (!carriesLines || !suits || !reducible) return device::Protocol::kStaged;
   if (forced.has_value()) return *forced;
   const bool blocks = request.collective == Collective::kReduceScatter ||
                       request.collective == Collective::kAllGather;

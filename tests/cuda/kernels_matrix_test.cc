@@ -136,6 +136,11 @@ bool plannerTakes(const Row& row) {
   return legal(shapeOf(whole));
 }
 
+bool protocolTakes(const Row& row) {
+  const OperationShape shape = shapeOf(row);
+  return shape.protocol == Protocol::kStaged || device::reducesInLines(shape.type, shape.op);
+}
+
 const CoveringModel& model() {
   static const CoveringModel kModel = {
       .axes = makeAxes(),
@@ -165,6 +170,7 @@ const CoveringModel& model() {
                      return row[kProtocol] == 0 || infoIn(row).collective != Collective::kBarrier;
                    }},
               {.axes = {kAlgorithm, kType, kOp}, .allows = plannerTakes},
+              {.axes = {kProtocol, kType, kOp}, .allows = protocolTakes},
           },
       .sets = {{kAlgorithm, kProtocol, kType, kOp}},
   };

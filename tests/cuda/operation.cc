@@ -157,7 +157,11 @@ std::string Operation::describe() const {
 bool legal(const OperationShape& shape) {
   const PlanRequest request = requestOf(shape);
   if (isReduction(request.collective) && !isReducible(request.type, request.op)) return false;
-  if (shape.protocol != device::Protocol::kStaged && request.count == 0) return false;
+  const bool inLines = shape.protocol != device::Protocol::kStaged;
+  if (inLines && request.count == 0) return false;
+  if (inLines && isReduction(request.collective) &&
+      !device::reducesInLines(request.type, request.op))
+    return false;
   return planOf(shape).ok();
 }
 
