@@ -62,7 +62,6 @@ Status SendLink::onMessage(const Frame& frame) {
 
 Result<bool> SendLink::takeCompletions() {
   bool moved = false;
-  if (parts_.pair == nullptr) return moved;
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
