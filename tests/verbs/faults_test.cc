@@ -143,6 +143,15 @@ TEST_F(FaultTest, AnAdapterThatFailsIsAnError) {
   EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma1 port 1 has failed"));
 }
 
+/// What has failed has not recovered because its port says that it is there.
+TEST_F(FaultTest, GoodNewsOfThePortDoesNotUndoAFailure) {
+  pass(3);
+  rondoVerbsSetPort("rdma0", 0);
+  rondoVerbsBreak("rdma0");
+  rondoVerbsSetPort("rdma0", 1);
+  EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma0 port 1 has failed"));
+}
+
 // Making connections.
 
 /// Two ranks that are made step by step, until something fails.

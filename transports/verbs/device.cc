@@ -221,26 +221,30 @@ void Port::onEvent(const Device::Event& event, std::chrono::milliseconds patienc
   if (event.port != 0 && event.port != number_) return;
   switch (event.type) {
     case IBV_EVENT_PORT_ERR:
-      setTrouble("has gone down", Deadline::within(patience));
+      backBy_ = Deadline::within(patience);
       break;
     case IBV_EVENT_DEVICE_FATAL:
-      setTrouble("has failed: its adapter needs a reset", Deadline::immediate());
+      setFault("has failed: its adapter needs a reset");
       break;
     case IBV_EVENT_CQ_ERR:
-      setTrouble("has lost a completion: a queue of its adapter has failed", Deadline::immediate());
+      setFault("has lost a completion: a queue of its adapter has failed");
       break;
     default:
-      if (event.type == IBV_EVENT_PORT_ACTIVE) setTrouble({}, Deadline());
+      if (event.type == IBV_EVENT_PORT_ACTIVE) backBy_ = Deadline();
       checkAddresses();
   }
+}
+
+std::string Port::trouble() const {
+  if (!fault_.empty()) return fault_;
+  return backBy_.passed() ? "has gone down" : "";
 }
 
 /// Queue pairs keep the addresses they were made with.
 void Port::checkAddresses() {
   ibv_port_attr attributes{};
-  if (query(attributes).ok() && !ethernet_ && attributes.lid != lid_) {
-    setTrouble(fmt::format("had LID {} and has LID {} now", lid_, attributes.lid),
-               Deadline::immediate());
+  if (!ethernet_ && query(attributes).ok() && attributes.lid != lid_) {
+    setFault(fmt::format("had LID {} and has LID {} now", lid_, attributes.lid));
   }
   for (const PortGid& used : gids_) {
     ibv_gid_entry entry{};
@@ -249,15 +253,13 @@ void Port::checkAddresses() {
     Gid now{};
     if (error == 0) std::memcpy(now.data(), entry.gid.raw, now.size());
     if (now == used.gid) continue;
-    setTrouble(fmt::format("had GID {} at index {} and has {} there now", gidText(used.gid),
-                           used.index, now == Gid{} ? "none" : gidText(now)),
-               Deadline::immediate());
+    setFault(fmt::format("had GID {} at index {} and has {} there now", gidText(used.gid),
+                         used.index, now == Gid{} ? "none" : gidText(now)));
   }
 }
 
-void Port::setTrouble(std::string trouble, Deadline giveUp) {
-  trouble_ = std::move(trouble);
-  giveUp_ = giveUp;
+void Port::setFault(std::string fault) {
+  if (fault_.empty()) fault_ = std::move(fault);
 }
 
 // All of them.

@@ -121,7 +121,7 @@ class Port {
   void onEvent(const Device::Event& event, std::chrono::milliseconds patience);
 
   /// Why nothing can cross it any more; empty: nothing is known to be wrong, or it may pass.
-  std::string trouble() const { return giveUp_.passed() ? trouble_ : std::string(); }
+  std::string trouble() const;
 
  private:
   Port(std::shared_ptr<Device> device, std::uint8_t number);
@@ -129,7 +129,7 @@ class Port {
   Status query(ibv_port_attr& attributes) const;
   Status readGids(int entries, const Settings& settings);
   void checkAddresses();
-  void setTrouble(std::string trouble, Deadline giveUp);
+  void setFault(std::string fault);
 
   const std::shared_ptr<Device> device_;
   const std::uint8_t number_;
@@ -140,8 +140,8 @@ class Port {
   std::uint32_t mostBytes_ = 0;
   bool needsGlobal_ = false;
   std::vector<PortGid> gids_;
-  std::string trouble_;
-  Deadline giveUp_;  // when trouble_ counts; never, while there is none
+  std::string fault_;  // the first that does not pass
+  Deadline backBy_;    // of a port that is down; else never
 };
 
 /// All usable ports that the settings allow, opened, in the system's order.
