@@ -202,6 +202,17 @@ TEST(VerbsFaults, EveryCallMayFail) {
   }
 }
 
+TEST_F(FaultTest, AnEndThatCannotBeMadeIsNotPaidFor) {
+  const std::size_t before = team_[0].memoryBytes();
+  for (const char* symbol : {"ibv_reg_mr", "ibv_create_cq"}) {
+    for (const auto& [from, to] : {std::pair{0, 1}, std::pair{1, 0}}) {
+      rondoVerbsFailCall(symbol, 1, EIO);
+      EXPECT_FALSE(team_[0].connect(from, to, 1).ok());
+      EXPECT_EQ(team_[0].memoryBytes(), before) << symbol;
+    }
+  }
+}
+
 /// The first of these has no other adapter, and no other way, to fall back to.
 TEST(VerbsFaults, WhatFailsIsNamed) {
   for (const char* symbol :

@@ -144,6 +144,7 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
   auto connection =
       makePaidConnection(parts_.account, parts_.slots, from, to, channel, sizeof(SlotEntry));
   RONDO_RETURN_IF_ERROR(connection.status());
+  const SlotShape slots{parts_.slots.bytes, (*connection)->slotCount()};
   const PortChoice place = choosePort(peer, channel);
   RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
@@ -151,6 +152,7 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
   Result<EndParts> parts =
       makeEndParts(peer, *std::move(connection), place, receives, parts_.settings);
   if (parts.ok()) return parts;
+  parts_.account.giveBack(slots);
   return std::move(parts).status().withContext(
       fmt::format("connection from rank {} to rank {} channel {}", from, to, channel));
 }
@@ -173,7 +175,10 @@ Result<ConnectionMemory> VerbsTransport::connectSend(int to, int channel) {
     link.tell();
     return link.memory();
   }
-  if (socket.status().code() != StatusCode::kPeerLost) return std::move(socket).status();
+  if (socket.status().code() != StatusCode::kPeerLost) {
+    parts_.account.giveBack({parts_.slots.bytes, end->connection->slotCount()});
+    return std::move(socket).status();
+  }
   // A peer that is gone is no error of connecting: what it did last may explain it better.
   return links_.addSend({to, channel}, *std::move(end), std::string(socket.status().message()))
       .memory();
