@@ -266,7 +266,21 @@ TEST(VerbsPorts, SettingsRuleThemOut) {
     EXPECT_EQ(ports->back()->name(), "rdma1 port 1") << allowed;
   }
   settings.devices = "mlx5_0";
-  EXPECT_THAT(whyNoPort(settings), HasSubstr("rdma0 port 1 is ruled out by RONDO_IB_DEVICES"));
+  EXPECT_THAT(whyNoPort(settings), HasSubstr("rdma0 is ruled out by RONDO_IB_DEVICES"));
+  settings.devices = "rdma0:2";
+  EXPECT_EQ(whyNoPort(settings),
+            "no port can be used: rdma0 port 1 is ruled out by RONDO_IB_DEVICES; rdma1 is ruled "
+            "out by RONDO_IB_DEVICES");
+}
+
+TEST(VerbsPorts, AdaptersThatAreRuledOutAreNotOpened) {
+  verbs::Settings settings;
+  settings.devices = "^rdma0";
+  rondoVerbsFailCall("ibv_open_device", 1, EIO);
+  EXPECT_EQ(whyNoPort(settings),
+            "no port can be used: rdma0 is ruled out by RONDO_IB_DEVICES; cannot open rdma1: "
+            "Input/output error");
+  rondoVerbsFailCall(nullptr, 0, 0);
 }
 
 /// Field test C05: the user's choice counts, and is checked.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -282,7 +283,7 @@ class PortSearch {
     }
     // Before any memory is registered; without it a forked child could take it from its parent.
     (void)library_.forkInit();
-    for (int at = 0; at < count && error_.ok(); ++at)
+    for (int at = 0; at < count && error_.ok() && found_.size() < kMostPorts; ++at)
       search(devices[at]);
     library_.freeDeviceList(devices);
     if (!error_.ok()) return error_;
@@ -293,18 +294,35 @@ class PortSearch {
  private:
   void search(ibv_device* named) {
     const std::string name = library_.getDeviceName(named);
+    if (!anyPortAllowed(name)) {
+      passOver(Status::notSupported("{} is ruled out by RONDO_IB_DEVICES", name));
+      return;
+    }
     Result<std::shared_ptr<Device>> device = Device::open(library_, named);
     if (!device.ok()) {
       passOver(device.status());
       return;
     }
     for (int number = 1; number <= (*device)->ports() && found_.size() < kMostPorts; ++number) {
-      if (filter_.accepts(name, fmt::format("{}:{}", name, number))) {
+      if (portAllowed(name, number)) {
         search(*device, static_cast<std::uint8_t>(number));
       } else {
         passOver(Status::notSupported("{} port {} is ruled out by RONDO_IB_DEVICES", name, number));
       }
     }
+  }
+
+  bool portAllowed(const std::string& device, int number) const {
+    return filter_.accepts(device, fmt::format("{}:{}", device, number));
+  }
+
+  /// Asked before an adapter is opened, which may take long or disturb others' work on it; how many
+  /// ports it has is not known then.
+  bool anyPortAllowed(const std::string& device) const {
+    constexpr int kLastNumber = std::numeric_limits<std::uint8_t>::max();
+    for (int number = 1; number <= kLastNumber; ++number)
+      if (portAllowed(device, number)) return true;
+    return false;
   }
 
   void search(const std::shared_ptr<Device>& device, std::uint8_t number) {
