@@ -139,8 +139,30 @@ TEST_F(FaultTest, ARequestThatIsRefusedIsAnError) {
 
 TEST_F(FaultTest, AnAdapterThatFailsIsAnError) {
   pass(3);
+  rondoVerbsBreak("rdma0");
+  EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma0 port 1 has failed"));
+}
+
+/// A second port is used by every other channel.
+TEST_F(FaultTest, WhatNoConnectionUsesMayFail) {
+  pass(3);
+  rondoVerbsMoveGid("rdma1", 3, 99);
   rondoVerbsBreak("rdma1");
+  pass(20);
+  for (int turn = 0; turn < 200; ++turn)
+    ASSERT_TRUE(team_[0].progress().ok());
+  ASSERT_TRUE(team_[0].connect(0, 1, 1).ok());
   EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma1 port 1 has failed"));
+  rondoVerbsMoveGid("rdma1", 3, 1);
+}
+
+TEST_F(FaultTest, AnAddressThatMovedBeforeItWasUsedIsAnErrorOnceItIs) {
+  rondoVerbsMoveGid("rdma1", 3, 99);
+  pass(3);
+  ASSERT_TRUE(team_[0].connect(0, 1, 1).ok());
+  EXPECT_EQ(errorOn(0).message(),
+            "rdma1 port 1 had GID 10.1.1.1 at index 3 and has 10.1.1.99 there now");
+  rondoVerbsMoveGid("rdma1", 3, 1);
 }
 
 /// What has failed has not recovered because its port says that it is there.

@@ -218,6 +218,13 @@ std::string Port::describe() const {
                    : fmt::format("{} (InfiniBand, LID {})", name_, lid_);
 }
 
+void Port::use(std::size_t gid) {
+  used_.resize(gids_.size());
+  if (used_[gid]) return;
+  used_[gid] = true;
+  checkAddresses();  // what happened to it before was not looked at
+}
+
 void Port::onEvent(const Device::Event& event, std::chrono::milliseconds patience) {
   if (event.port != 0 && event.port != number_) return;
   switch (event.type) {
@@ -237,17 +244,21 @@ void Port::onEvent(const Device::Event& event, std::chrono::milliseconds patienc
 }
 
 std::string Port::trouble() const {
+  if (used_.empty()) return {};
   if (!fault_.empty()) return fault_;
   return backBy_.passed() ? "has gone down" : "";
 }
 
 /// Queue pairs keep the addresses they were made with.
 void Port::checkAddresses() {
+  if (used_.empty()) return;
   ibv_port_attr attributes{};
   if (!ethernet_ && query(attributes).ok() && attributes.lid != lid_) {
     setFault(fmt::format("had LID {} and has LID {} now", lid_, attributes.lid));
   }
-  for (const PortGid& used : gids_) {
+  for (std::size_t at = 0; at < gids_.size(); ++at) {
+    if (!used_[at]) continue;
+    const PortGid& used = gids_[at];
     ibv_gid_entry entry{};
     const int error = device_->library().queryGid(device_->context(), number_, used.index, &entry,
                                                   0, sizeof entry);

@@ -117,10 +117,15 @@ class Port {
   /// "mlx5_0 port 1 (RoCE, GID 3 10.0.0.1)"
   std::string describe() const;
 
+  /// A connection uses the port, by the address at `gid` of gids(): from now on trouble() tells of
+  /// both.
+  void use(std::size_t gid);
+
   /// Takes note of what the adapter says. @param patience for a port that is down to come back
   void onEvent(const Device::Event& event, std::chrono::milliseconds patience);
 
-  /// Why nothing can cross it any more; empty: nothing is known to be wrong, or it may pass.
+  /// Why nothing can cross it any more; empty: nothing is known to be wrong, or it may pass, or no
+  /// connection uses what is wrong.
   std::string trouble() const;
 
  private:
@@ -140,8 +145,9 @@ class Port {
   std::uint32_t mostBytes_ = 0;
   bool needsGlobal_ = false;
   std::vector<PortGid> gids_;
-  std::string fault_;  // the first that does not pass
-  Deadline backBy_;    // of a port that is down; else never
+  std::vector<bool> used_;  // by place in gids_; empty: the port is not used
+  std::string fault_;       // the first that does not pass
+  Deadline backBy_;         // of a port that is down; else never
 };
 
 /// All usable ports that the settings allow, opened, in the system's order.

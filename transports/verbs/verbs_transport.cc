@@ -146,6 +146,7 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
   RONDO_RETURN_IF_ERROR(connection.status());
   const SlotShape slots{parts_.slots.bytes, (*connection)->slotCount()};
   const PortChoice place = choosePort(peer, channel);
+  place.port->use(place.gid);
   RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
             place.port->name(), gidText(place.port->gids()[place.gid].gid));
