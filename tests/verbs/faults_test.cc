@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -172,6 +173,39 @@ TEST_F(FaultTest, GoodNewsOfThePortDoesNotUndoAFailure) {
   rondoVerbsBreak("rdma0");
   rondoVerbsSetPort("rdma0", 1);
   EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma0 port 1 has failed"));
+}
+
+/// Adapters that go on trying for 8 s hold up a rank that leaves once, not once for each
+/// connection.
+TEST(VerbsLeaving, WaitsOnceForAllWrites) {
+  constexpr int kChannels = 16;
+  TransportTeam team(
+      {"patient", [](const RankPlace& place) { return std::make_unique<VerbsRank>(place); }}, 2,
+      kSlots);
+  std::vector<SendStream> sends;
+  std::vector<RecvStream> recvs;
+  for (int channel = 0; channel < kChannels; ++channel) {
+    sends.emplace_back(StreamPlace{0, 1, channel}, *team[0].connect(0, 1, channel));
+    recvs.emplace_back(StreamPlace{0, 1, channel}, *team[1].connect(0, 1, channel));
+    sends.back().step();
+  }
+  team.progressUntil([&] {
+    for (RecvStream& stream : recvs)
+      stream.step();
+    return team[0].taken() && team[0].flushed();
+  });
+  for (const char* adapter : {"rdma0", "rdma1"})
+    rondoVerbsSetPort(adapter, 0);
+  for (SendStream& stream : sends)
+    stream.step();
+  ASSERT_TRUE(team[0].progress().ok());
+  ASSERT_FALSE(team[0].flushed());
+  const auto begin = std::chrono::steady_clock::now();
+  team[0].close();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin,
+            std::chrono::milliseconds{200} * kChannels / 2);
+  for (const char* adapter : {"rdma0", "rdma1"})
+    rondoVerbsSetPort(adapter, 1);
 }
 
 // Making connections.

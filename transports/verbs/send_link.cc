@@ -8,13 +8,6 @@
 
 namespace rondo::verbs {
 
-namespace {
-
-/// For the adapter to deliver what it was given, when a rank leaves before that was taken.
-constexpr std::chrono::milliseconds kLastWrites{200};
-
-}  // namespace
-
 void SendLink::tell() {
   const Status told = tellEndpoint();
   if (!told.ok()) end(std::string(told.message()));
@@ -145,12 +138,14 @@ Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
   return {};
 }
 
-void SendLink::close() {
-  const Deadline deadline = Deadline::within(kLastWrites);
+void SendLink::awaitWrites(Deadline deadline) {
   while (!ended() && completed_ < sent_ && !deadline.passed()) {
-    if (!takeCompletions().ok()) break;
+    if (!takeCompletions().ok()) return;
     std::this_thread::yield();
   }
+}
+
+void SendLink::close() {
   sayGoodbye(sent_);
   end("closed");
 }

@@ -2,7 +2,6 @@
 // the peer's, credits come back.
 #pragma once
 
-#include <chrono>
 #include <string>
 
 #include "transports/verbs/link_end.h"
@@ -42,7 +41,10 @@ class SendLink final : public LinkEnd {
 
   std::uint64_t posted() const { return filled(); }
 
-  /// Waits a moment for what is under way, and says that nothing follows.
+  /// Waits until the adapter has delivered what it was given, or cannot.
+  void awaitWrites(Deadline deadline);
+
+  /// Says that nothing follows.
   void close();
 
  private:

@@ -17,6 +17,9 @@ namespace {
 /// takes as long as some ten turns.
 constexpr int kTurnsBetweenLooks = 64;
 
+/// For adapters to deliver what they were given, when a rank leaves before that was taken.
+constexpr std::chrono::milliseconds kLastWrites{200};
+
 constexpr char kSeparator = '@';
 
 /// The parts of an offer.
@@ -261,6 +264,13 @@ std::chrono::milliseconds VerbsTransport::patience() const {
   const double micros = 4.096 * static_cast<double>(std::uint64_t{1} << settings.timeout);
   const auto once = std::chrono::milliseconds(static_cast<std::int64_t>(micros / 1000));
   return std::max(std::chrono::milliseconds{1}, once * (settings.retries + 1));
+}
+
+void VerbsTransport::close() {
+  const Deadline deadline = Deadline::within(kLastWrites);
+  for (auto& [key, link] : links_.sends())
+    link.awaitWrites(deadline);
+  links_.close();
 }
 
 /// Before a rank sleeps: has all adapters report, so that they wake it.

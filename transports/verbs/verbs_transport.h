@@ -52,7 +52,7 @@ class VerbsTransport final : public Transport {
 
   std::size_t memoryBytes() const override { return parts_.account.held(); }
 
-  void close() override { links_.close(); }
+  void close() override;
 
  private:
   using Links = WireLinks<SendLink, RecvLink>;
