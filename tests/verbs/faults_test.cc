@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr SlotShape kSlots{4096, 4};
 
@@ -46,6 +47,7 @@ class FaultTest : public ::testing::Test {
 
   ~FaultTest() override {
     rondoVerbsFailCall(nullptr, 0, 0);
+    rondoVerbsFailRequest(0, IBV_WC_SUCCESS);
     for (const char* adapter : {"rdma0", "rdma1"})
       rondoVerbsSetPort(adapter, 1);
   }
@@ -109,25 +111,51 @@ TEST_F(FaultTest, AnAddressThatMovedIsAnErrorThatNamesBoth) {
   rondoVerbsMoveGid("rdma0", 3, 1);
 }
 
-TEST_F(FaultTest, ASilentPathEndsTheConnectionInWords) {
+/// It is this rank's error, so that it ends the communicator for all: a peer that lives, and is
+/// reached by other connections, is not lost.
+TEST_F(FaultTest, ASilentPathIsAnErrorInWords) {
   pass(3);
   rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
   send_.step();
-  team_.progressUntil([&] { return !team_[0].whyLost(1).empty(); });
-  EXPECT_THAT(team_[0].whyLost(1),
-              AllOf(HasSubstr("rdma0 port 1 to rank 1: transport retry counter exceeded"),
-                    HasSubstr("the peer's adapter does not answer")));
-  EXPECT_TRUE(team_[0].flushed() && team_[0].taken()) << "nothing can cross any more";
+  for (int again = 0; again < 2; ++again) {
+    const Status error = errorOn(0);
+    EXPECT_EQ(error.code(), StatusCode::kSystemError);
+    EXPECT_THAT(std::string(error.message()),
+                AllOf(HasSubstr("rdma0 port 1 to rank 1: transport retry counter exceeded"),
+                      HasSubstr("the peer's adapter does not answer")));
+  }
+  EXPECT_FALSE(team_[0].flushed()) << "an operation that only sends must not succeed";
+  EXPECT_EQ(team_[0].whyLost(1), "");
 }
 
-TEST_F(FaultTest, ACreditThatFailsEndsTheConnection) {
+TEST_F(FaultTest, ACreditThatFailsIsAnError) {
   send_.step();
   team_.progressUntil([&] { return recv_.full(); });
   rondoVerbsFailRequest(1, IBV_WC_REM_ACCESS_ERR);
   EXPECT_TRUE(recv_.step());
-  team_.progressUntil([&] { return !team_[1].whyLost(0).empty(); });
-  EXPECT_THAT(team_[1].whyLost(0), HasSubstr("rdma0 port 1 to rank 0: remote access error"));
-  EXPECT_TRUE(team_[1].drained(0));
+  EXPECT_THAT(std::string(errorOn(1).message()),
+              HasSubstr("rdma0 port 1 to rank 0: remote access error"));
+}
+
+/// Then the adapters' silence is the peer's end, whichever is noticed first.
+TEST_F(FaultTest, APathToARankThatHasEndedIsItsLoss) {
+  pass(3);
+  team_.end(1);
+  rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
+  send_.step();
+  team_.progressUntil([&] { return !team_[0].whyLost(1).empty(); });
+  EXPECT_THAT(team_[0].whyLost(1), Not(HasSubstr("transport retry counter exceeded")));
+  EXPECT_TRUE(team_[0].flushed() && team_[0].taken()) << "nothing can cross any more";
+}
+
+TEST_F(FaultTest, ACreditToARankThatHasLeftMayFail) {
+  send_.step();
+  team_.progressUntil([&] { return recv_.full() && team_[0].flushed(); });
+  team_[0].close();
+  rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_TRUE(recv_.step());
+  team_.progressUntil([&] { return team_[1].drained(0); });
+  EXPECT_EQ(team_[1].whyLost(0), "");
 }
 
 TEST_F(FaultTest, ARequestThatIsRefusedIsAnError) {

@@ -17,7 +17,9 @@ Result<bool> SendLink::progress(bool look) {
   if (ended()) return false;
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
   Result<bool> completed = takeCompletions();
-  if (!completed.ok() || ended() || !connected()) return completed;
+  RONDO_RETURN_IF_ERROR(completed.status());
+  RONDO_RETURN_IF_ERROR(explainFailure());
+  if (ended() || !connected()) return completed;
   const Result<bool> posted = postSlots();
   RONDO_RETURN_IF_ERROR(posted.status());
   return *posted || *completed;
@@ -53,13 +55,22 @@ Status SendLink::onMessage(const Frame& frame) {
   return {};
 }
 
+/// What a queue pair fails of may be the peer's end: then its socket has told, as adapters need
+/// seconds to give up.
+Status SendLink::explainFailure() {
+  if (failure_.empty()) return {};
+  RONDO_RETURN_IF_ERROR(readMessages());
+  return ended() ? Status() : Status::systemError("{}", failure_);
+}
+
 Result<bool> SendLink::takeCompletions() {
   bool moved = false;
+  if (!failure_.empty()) return moved;
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
       // Those that follow only say that the queue pair has stopped.
-      end(describeFailure(*completion));
+      failure_ = describeFailure(*completion);
       return moved;
     }
     RONDO_RETURN_IF_ERROR(onCompletion(*completion));
@@ -139,7 +150,7 @@ Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
 }
 
 void SendLink::awaitWrites(Deadline deadline) {
-  while (!ended() && completed_ < sent_ && !deadline.passed()) {
+  while (!ended() && failure_.empty() && completed_ < sent_ && !deadline.passed()) {
     if (!takeCompletions().ok()) return;
     std::this_thread::yield();
   }

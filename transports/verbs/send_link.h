@@ -26,7 +26,8 @@ class SendLink final : public LinkEnd {
   /// Sends and takes what is possible at once.
   /// @param look whether to look at the socket, too
   /// @return whether something moved.
-  /// @errors Mismatch: the peer does not keep to the protocol; SystemError: this rank's adapter.
+  /// @errors Mismatch: the peer does not keep to the protocol; SystemError: this rank's adapter, or
+  ///   the path to the peer's, which has not ended as far as its socket tells.
   Result<bool> progress(bool look);
 
   /// Whether all that was posted has arrived in the peer's memory, or never can: what an adapter
@@ -52,6 +53,7 @@ class SendLink final : public LinkEnd {
 
   Status readMessages();
   Status onMessage(const Frame& frame);
+  Status explainFailure();
   Result<bool> takeCompletions();
   Status onCompletion(const ibv_wc& completion);
   Status takeCredit(std::uint64_t released);
@@ -62,6 +64,7 @@ class SendLink final : public LinkEnd {
 
   std::uint64_t sent_ = 0;       ///< slots handed to the adapter
   std::uint64_t completed_ = 0;  ///< slots of which it says that they are there
+  std::string failure_;          ///< of the queue pair; nothing completes any more
   std::string gone_;             ///< why nothing can be sent any more
 };
 

@@ -12,6 +12,7 @@
 //   RONDOTEST_VERBS_INLINE=n                      bytes that a queue pair sends inline at most
 //   RONDOTEST_VERBS_MESSAGE=n                     bytes of the longest message
 //   RONDOTEST_VERBS_DOWN=rdma0,rdma1              ports that are down
+//   RONDOTEST_VERBS_SILENT=rdma1                  ports that are up and lose what they send
 //   RONDOTEST_VERBS_MEMLOCK=1                     registered memory counts against RLIMIT_MEMLOCK
 //   RONDOTEST_VERBS_FAIL=symbol:nth:errno         rondoVerbsFailCall()
 #pragma once
@@ -24,7 +25,8 @@ extern "C" {
 /// nothing; 1 is the next, 0: every call. One failure at a time; a null symbol takes it back.
 void rondoVerbsFailCall(const char* symbol, int nth, int error);
 
-/// Has the `nth` request from now that is carried out complete with `status`; 1 is the next.
+/// Has the `nth` request from now that is carried out complete with `status`; 1 is the next,
+/// 0: none.
 void rondoVerbsFailRequest(int nth, ibv_wc_status status);
 
 /// Contexts, domains, regions, channels, queues and queue pairs that are alive.
