@@ -60,7 +60,7 @@ foreach(suite IN ITEMS collectives failure lifecycle)
 endforeach()
 
 # The double is not linked: its state would be the parent's, from before ranks differ.
-foreach(name IN ITEMS fallback silent_path)
+foreach(name IN ITEMS fallback paths)
   rondo_add_test(verbs_${name}_test LABELS verbs_double multiprocess fault
     SOURCES ${name}_test.cc
     LIBRARIES rondo_forked_ranks GTest::gmock)

@@ -153,12 +153,25 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
   RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
             place.port->name(), gidText(place.port->gids()[place.gid].gid));
+  warnOfLinkLocal(peer, place);
   Result<EndParts> parts =
       makeEndParts(peer, *std::move(connection), place, receives, parts_.settings);
   if (parts.ok()) return parts;
   parts_.account.giveBack(slots);
   return std::move(parts).status().withContext(
       fmt::format("connection from rank {} to rank {} channel {}", from, to, channel));
+}
+
+/// Such addresses are the last resort: they work where the two ports see each other's frames.
+void VerbsTransport::warnOfLinkLocal(int peer, const PortChoice& place) {
+  const Gid& gid = place.port->gids()[place.gid].gid;
+  const bool doubtful =
+      place.port->ethernet() && isLinkLocal(gid) && !parts_.settings.gidIndex.has_value();
+  if (!doubtful || std::exchange(warnedOfLinkLocal_, true)) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank},
+            "verbs reaches rank {}, and maybe others, by {} GID {}, which is link-local: no router "
+            "passes it on; give the port's network interface an IP address if that fails",
+            peer, place.port->name(), gidText(gid));
 }
 
 Result<ConnectionMemory> VerbsTransport::connect(int from, int to, int channel) {

@@ -83,6 +83,7 @@ std::vector<std::unique_ptr<Adapter>> adaptersFromEnvironment() {
     const bool ethernet = described.substr(equals) != "=ib";
     adapters.push_back(
         std::make_unique<Adapter>(name, ethernet, static_cast<int>(adapters.size())));
+    if (described.substr(equals) == "=cable") adapters.back()->gids.resize(2);
     adapters.back()->active = std::ranges::find(down, name) == down.end();
     adapters.back()->silent = std::ranges::find(silent, name) != silent.end();
   }

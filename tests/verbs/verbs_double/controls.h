@@ -6,7 +6,8 @@
 //
 // In the environment of the process:
 //   RONDOTEST_VERBS_DEVICES=rdma0=roce,rdma1=ib   its adapters, of one port each, on the networks
-//                                                 10.<adapter>.1.0/24; two of RoCE if not set
+//                                                 10.<adapter>.1.0/24; two of RoCE if not set;
+//                                                 "cable": RoCE with link-local addresses only
 //   RONDOTEST_VERBS_DELAY_US=n                    requests are carried out, and completions seen,
 //                                                 up to n microseconds late, at random
 //   RONDOTEST_VERBS_INLINE=n                      bytes that a queue pair sends inline at most
