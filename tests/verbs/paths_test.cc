@@ -1,5 +1,6 @@
 // Ranks that are processes and the paths between their adapters: doubtful ones are said to be, and
 // of one that leads nowhere all ranks learn which, and why.
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -23,7 +24,9 @@ using ::testing::SizeIs;
 
 constexpr int kRanks = 3;
 
-void setEnvironment(const std::vector<std::pair<const char*, const char*>>& variables) {
+using Variables = std::vector<std::pair<const char*, const char*>>;
+
+void setEnvironment(const Variables& variables) {
   for (const auto& [name, value] : variables)
     ::setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe): a forked child has one thread
 }
@@ -45,7 +48,7 @@ void expectErrorsOf(rondoResult_t (*call)(rondoComm_t comm, float* data, std::si
     std::vector<float> data(1 << 18);
     const int wrong = expectFailure(comm, call(comm, data.data(), data.size()), rondoSystemError,
                                     {"rdma1 port 1 to rank ", "transport retry counter exceeded",
-                                     "the peer's adapter does not answer"});
+                                     "the peer's adapter does not answer", "RONDO_TRANSPORT"});
     (void)rondoCommDestroy(comm);
     return wrong;
   });
@@ -66,9 +69,8 @@ TEST(SilentPath, EndsABroadcast) {
 }
 
 /// What two ranks say at `level` of the paths they use, which work.
-std::vector<std::string> saidAt(
-    const std::string& level,
-    const std::function<std::vector<std::pair<const char*, const char*>>(int rank)>& environment) {
+std::vector<std::string> saidAt(const std::string& level,
+                                const std::function<Variables(int rank)>& environment) {
   const RankLogs logs;
   ForkedRanks processes(2, [&](int rank, const rondoUniqueId_t& id) {
     logs.capture(rank);
@@ -85,7 +87,6 @@ std::vector<std::string> saidAt(
 
 /// Field test C05.
 TEST(Paths, LinkLocalAddressesAreWarnedOfOnceByEachRank) {
-  using Variables = std::vector<std::pair<const char*, const char*>>;
   const auto warnings = [](Variables variables) {
     return saidAt("warn", [=](int /*rank*/) { return variables; });
   };
@@ -94,6 +95,19 @@ TEST(Paths, LinkLocalAddressesAreWarnedOfOnceByEachRank) {
   EXPECT_THAT(warnings({{"RONDOTEST_VERBS_DEVICES", "rdma0=ib"}}), IsEmpty());
   EXPECT_THAT(warnings({{"RONDO_IB_GID_INDEX", "1"}}), IsEmpty()) << "it was asked for";
   EXPECT_THAT(warnings({}), IsEmpty());
+}
+
+TEST(Paths, NetworksThatDifferAreNotedOnceByEachRank) {
+  const auto notes = [](const char* first, const char* second) {
+    const std::vector<std::string> lines = saidAt("info", [=](int rank) {
+      return Variables{{"RONDO_IB_DEVICES", rank == 0 ? first : second}};
+    });
+    return std::ranges::count_if(lines, [](const std::string& line) {
+      return line.find("a router must join the two") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(notes("rdma0", "rdma1"), 2);
+  EXPECT_EQ(notes("rdma0", "rdma0"), 0);
 }
 
 }  // namespace

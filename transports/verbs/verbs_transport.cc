@@ -90,7 +90,7 @@ Result<std::vector<PortPair>> VerbsTransport::pairsWith(int peer, std::string_vi
   if (parts_.rank < peer) return pairPorts(*own, *theirs);
   std::vector<PortPair> pairs = pairPorts(*theirs, *own);
   for (PortPair& pair : pairs)
-    pair = {pair.peer, pair.peerGid, pair.own, pair.ownGid};
+    pair = {pair.peer, pair.peerGid, pair.own, pair.ownGid, pair.routed};
   return pairs;
 }
 
@@ -134,11 +134,10 @@ Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*d
 
 /// Connections take turns over the ports. The middle of the two ranks is another one for each
 /// neighbour in a ring, and for most peers of a star.
-PortChoice VerbsTransport::choosePort(int peer, int channel) const {
+const PortPair& VerbsTransport::choosePorts(int peer, int channel) const {
   const std::vector<PortPair>& pairs = pairs_[static_cast<std::size_t>(peer)];
   const auto turn = static_cast<std::size_t>((parts_.rank + peer) / 2 + channel);
-  const PortPair& pair = pairs[turn % pairs.size()];
-  return {ports_[pair.own], pair.ownGid};
+  return pairs[turn % pairs.size()];
 }
 
 Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
@@ -148,12 +147,14 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
       makePaidConnection(parts_.account, parts_.slots, from, to, channel, sizeof(SlotEntry));
   RONDO_RETURN_IF_ERROR(connection.status());
   const SlotShape slots{parts_.slots.bytes, (*connection)->slotCount()};
-  const PortChoice place = choosePort(peer, channel);
+  const PortPair& ports = choosePorts(peer, channel);
+  const PortChoice place{ports_[ports.own], ports.ownGid};
   place.port->use(place.gid);
   RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
             place.port->name(), gidText(place.port->gids()[place.gid].gid));
   warnOfLinkLocal(peer, place);
+  if (ports.routed) noteRouted(peer, place);
   Result<EndParts> parts =
       makeEndParts(peer, *std::move(connection), place, receives, parts_.settings);
   if (parts.ok()) return parts;
@@ -172,6 +173,16 @@ void VerbsTransport::warnOfLinkLocal(int peer, const PortChoice& place) {
             "verbs reaches rank {}, and maybe others, by {} GID {}, which is link-local: no router "
             "passes it on; give the port's network interface an IP address if that fails",
             peer, place.port->name(), gidText(gid));
+}
+
+/// Networks that no router joins look like others; what fails then does so much later.
+void VerbsTransport::noteRouted(int peer, const PortChoice& place) {
+  if (std::exchange(notedRouted_, true)) return;
+  RONDO_LOG(kInfo, kTransport, LogContext{.rank = parts_.rank},
+            "verbs reaches rank {}, and maybe others, in another network than that of {} GID {}: a "
+            "router must join the two; otherwise set RONDO_IB_DEVICES, or RONDO_TRANSPORT without "
+            "verbs",
+            peer, place.port->name(), gidText(place.port->gids()[place.gid].gid));
 }
 
 Result<ConnectionMemory> VerbsTransport::connect(int from, int to, int channel) {
