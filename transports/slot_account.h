@@ -56,7 +56,7 @@ class SlotAccount {
   /// @errors OutOfMemory, naming the bytes wanted and held, and the setting.
   Result<SlotShape> take(SlotShape wanted);
 
-  /// Returns the memory of a connection that take() gave and the system refused.
+  /// Returns the memory of a connection that take() gave, and that did not come to be.
   void giveBack(SlotShape taken);
 
   /// Bytes that this account holds.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr SlotShape kSlots{4096, 4};
 
@@ -45,6 +47,7 @@ class FaultTest : public ::testing::Test {
 
   ~FaultTest() override {
     rondoVerbsFailCall(nullptr, 0, 0);
+    rondoVerbsFailRequest(0, IBV_WC_SUCCESS);
     for (const char* adapter : {"rdma0", "rdma1"})
       rondoVerbsSetPort(adapter, 1);
   }
@@ -108,25 +111,51 @@ TEST_F(FaultTest, AnAddressThatMovedIsAnErrorThatNamesBoth) {
   rondoVerbsMoveGid("rdma0", 3, 1);
 }
 
-TEST_F(FaultTest, ASilentPathEndsTheConnectionInWords) {
+/// It is this rank's error, so that it ends the communicator for all: a peer that lives, and is
+/// reached by other connections, is not lost.
+TEST_F(FaultTest, ASilentPathIsAnErrorInWords) {
   pass(3);
   rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
   send_.step();
-  team_.progressUntil([&] { return !team_[0].whyLost(1).empty(); });
-  EXPECT_THAT(team_[0].whyLost(1),
-              AllOf(HasSubstr("rdma0 port 1 to rank 1: transport retry counter exceeded"),
-                    HasSubstr("the peer's adapter does not answer")));
-  EXPECT_TRUE(team_[0].flushed() && team_[0].taken()) << "nothing can cross any more";
+  for (int again = 0; again < 2; ++again) {
+    const Status error = errorOn(0);
+    EXPECT_EQ(error.code(), StatusCode::kSystemError);
+    EXPECT_THAT(std::string(error.message()),
+                AllOf(HasSubstr("rdma0 port 1 to rank 1: transport retry counter exceeded"),
+                      HasSubstr("the peer's adapter does not answer")));
+  }
+  EXPECT_FALSE(team_[0].flushed()) << "an operation that only sends must not succeed";
+  EXPECT_EQ(team_[0].whyLost(1), "");
 }
 
-TEST_F(FaultTest, ACreditThatFailsEndsTheConnection) {
+TEST_F(FaultTest, ACreditThatFailsIsAnError) {
   send_.step();
   team_.progressUntil([&] { return recv_.full(); });
   rondoVerbsFailRequest(1, IBV_WC_REM_ACCESS_ERR);
   EXPECT_TRUE(recv_.step());
-  team_.progressUntil([&] { return !team_[1].whyLost(0).empty(); });
-  EXPECT_THAT(team_[1].whyLost(0), HasSubstr("rdma0 port 1 to rank 0: remote access error"));
-  EXPECT_TRUE(team_[1].drained(0));
+  EXPECT_THAT(std::string(errorOn(1).message()),
+              HasSubstr("rdma0 port 1 to rank 0: remote access error"));
+}
+
+/// Then the adapters' silence is the peer's end, whichever is noticed first.
+TEST_F(FaultTest, APathToARankThatHasEndedIsItsLoss) {
+  pass(3);
+  team_.end(1);
+  rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
+  send_.step();
+  team_.progressUntil([&] { return !team_[0].whyLost(1).empty(); });
+  EXPECT_THAT(team_[0].whyLost(1), Not(HasSubstr("transport retry counter exceeded")));
+  EXPECT_TRUE(team_[0].flushed() && team_[0].taken()) << "nothing can cross any more";
+}
+
+TEST_F(FaultTest, ACreditToARankThatHasLeftMayFail) {
+  send_.step();
+  team_.progressUntil([&] { return recv_.full() && team_[0].flushed(); });
+  team_[0].close();
+  rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
+  EXPECT_TRUE(recv_.step());
+  team_.progressUntil([&] { return team_[1].drained(0); });
+  EXPECT_EQ(team_[1].whyLost(0), "");
 }
 
 TEST_F(FaultTest, ARequestThatIsRefusedIsAnError) {
@@ -139,8 +168,72 @@ TEST_F(FaultTest, ARequestThatIsRefusedIsAnError) {
 
 TEST_F(FaultTest, AnAdapterThatFailsIsAnError) {
   pass(3);
+  rondoVerbsBreak("rdma0");
+  EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma0 port 1 has failed"));
+}
+
+/// A second port is used by every other channel.
+TEST_F(FaultTest, WhatNoConnectionUsesMayFail) {
+  pass(3);
+  rondoVerbsMoveGid("rdma1", 3, 99);
   rondoVerbsBreak("rdma1");
+  pass(20);
+  for (int turn = 0; turn < 200; ++turn)
+    ASSERT_TRUE(team_[0].progress().ok());
+  ASSERT_TRUE(team_[0].connect(0, 1, 1).ok());
   EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma1 port 1 has failed"));
+  rondoVerbsMoveGid("rdma1", 3, 1);
+}
+
+TEST_F(FaultTest, AnAddressThatMovedBeforeItWasUsedIsAnErrorOnceItIs) {
+  rondoVerbsMoveGid("rdma1", 3, 99);
+  pass(3);
+  ASSERT_TRUE(team_[0].connect(0, 1, 1).ok());
+  EXPECT_EQ(errorOn(0).message(),
+            "rdma1 port 1 had GID 10.1.1.1 at index 3 and has 10.1.1.99 there now");
+  rondoVerbsMoveGid("rdma1", 3, 1);
+}
+
+/// What has failed has not recovered because its port says that it is there.
+TEST_F(FaultTest, GoodNewsOfThePortDoesNotUndoAFailure) {
+  pass(3);
+  rondoVerbsSetPort("rdma0", 0);
+  rondoVerbsBreak("rdma0");
+  rondoVerbsSetPort("rdma0", 1);
+  EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma0 port 1 has failed"));
+}
+
+/// Adapters that go on trying for 8 s hold up a rank that leaves once, not once for each
+/// connection.
+TEST(VerbsLeaving, WaitsOnceForAllWrites) {
+  constexpr int kChannels = 16;
+  TransportTeam team(
+      {"patient", [](const RankPlace& place) { return std::make_unique<VerbsRank>(place); }}, 2,
+      kSlots);
+  std::vector<SendStream> sends;
+  std::vector<RecvStream> recvs;
+  for (int channel = 0; channel < kChannels; ++channel) {
+    sends.emplace_back(StreamPlace{0, 1, channel}, *team[0].connect(0, 1, channel));
+    recvs.emplace_back(StreamPlace{0, 1, channel}, *team[1].connect(0, 1, channel));
+    sends.back().step();
+  }
+  team.progressUntil([&] {
+    for (RecvStream& stream : recvs)
+      stream.step();
+    return team[0].taken() && team[0].flushed();
+  });
+  for (const char* adapter : {"rdma0", "rdma1"})
+    rondoVerbsSetPort(adapter, 0);
+  for (SendStream& stream : sends)
+    stream.step();
+  ASSERT_TRUE(team[0].progress().ok());
+  ASSERT_FALSE(team[0].flushed());
+  const auto begin = std::chrono::steady_clock::now();
+  team[0].close();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin,
+            std::chrono::milliseconds{200} * kChannels / 2);
+  for (const char* adapter : {"rdma0", "rdma1"})
+    rondoVerbsSetPort(adapter, 1);
 }
 
 // Making connections.
@@ -189,6 +282,17 @@ TEST(VerbsFaults, EveryCallMayFail) {
       rondoVerbsFailCall(nullptr, 0, 0);
       EXPECT_NE(made.code(), StatusCode::kTimeout) << made.message();
       EXPECT_EQ(rondoVerbsObjects(), 0);
+    }
+  }
+}
+
+TEST_F(FaultTest, AnEndThatCannotBeMadeIsNotPaidFor) {
+  const std::size_t before = team_[0].memoryBytes();
+  for (const char* symbol : {"ibv_reg_mr", "ibv_create_cq"}) {
+    for (const auto& [from, to] : {std::pair{0, 1}, std::pair{1, 0}}) {
+      rondoVerbsFailCall(symbol, 1, EIO);
+      EXPECT_FALSE(team_[0].connect(from, to, 1).ok());
+      EXPECT_EQ(team_[0].memoryBytes(), before) << symbol;
     }
   }
 }
@@ -246,7 +350,21 @@ TEST(VerbsPorts, SettingsRuleThemOut) {
     EXPECT_EQ(ports->back()->name(), "rdma1 port 1") << allowed;
   }
   settings.devices = "mlx5_0";
-  EXPECT_THAT(whyNoPort(settings), HasSubstr("rdma0 port 1 is ruled out by RONDO_IB_DEVICES"));
+  EXPECT_THAT(whyNoPort(settings), HasSubstr("rdma0 is ruled out by RONDO_IB_DEVICES"));
+  settings.devices = "rdma0:2";
+  EXPECT_EQ(whyNoPort(settings),
+            "no port can be used: rdma0 port 1 is ruled out by RONDO_IB_DEVICES; rdma1 is ruled "
+            "out by RONDO_IB_DEVICES");
+}
+
+TEST(VerbsPorts, AdaptersThatAreRuledOutAreNotOpened) {
+  verbs::Settings settings;
+  settings.devices = "^rdma0";
+  rondoVerbsFailCall("ibv_open_device", 1, EIO);
+  EXPECT_EQ(whyNoPort(settings),
+            "no port can be used: rdma0 is ruled out by RONDO_IB_DEVICES; cannot open rdma1: "
+            "Input/output error");
+  rondoVerbsFailCall(nullptr, 0, 0);
 }
 
 /// Field test C05: the user's choice counts, and is checked.

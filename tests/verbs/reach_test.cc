@@ -107,6 +107,22 @@ TEST(Pairs, TheAddressOfThePeersNetworkIsTaken) {
   EXPECT_THAT(pairPorts(one, {roce({ipv6(0xfd, 0, 2)})}), ElementsAre(PortPair{0, 2, 0, 0}));
 }
 
+/// Whether a router joins them is not known.
+TEST(Pairs, OtherNetworksAreReachedByARouterIfAtAll) {
+  const auto isRouted = [](PortOffer one, PortOffer other) {
+    const std::vector<PortPair> pairs = pairPorts({std::move(one)}, {std::move(other)});
+    EXPECT_EQ(pairs.size(), 1U);
+    return !pairs.empty() && pairs.front().routed;
+  };
+  EXPECT_TRUE(isRouted(roce({ipv4(10, 0, 0, 1)}), roce({ipv4(10, 0, 1, 1)})));
+  EXPECT_FALSE(isRouted(roce({ipv4(10, 0, 0, 1)}), roce({ipv4(10, 0, 0, 2)})));
+  EXPECT_FALSE(isRouted(roce({ipv4(10, 0, 0, 1)}), roce({ipv4(10, 0, 1, 1), ipv4(10, 0, 0, 2)})));
+  EXPECT_TRUE(isRouted(roce({ipv6(0xfd, 0, 1)}), roce({ipv6(0xfd, 1, 1)})));
+  EXPECT_FALSE(isRouted(roce({ipv6(0xfd, 0, 1)}), roce({ipv6(0xfd, 0, 2)})));
+  EXPECT_FALSE(isRouted(roce({ipv6(0xfe, 0x80, 1)}), roce({ipv6(0xfe, 0x80, 2)})));
+  EXPECT_FALSE(isRouted(infiniband(0x80), infiniband(0x80)));
+}
+
 TEST(Pairs, NetworksThatDoNotMeet) {
   EXPECT_THAT(pairPorts({roce({ipv4(10, 0, 0, 1)})}, {infiniband(0x80)}), IsEmpty());
   EXPECT_THAT(pairPorts({infiniband(0x80)}, {infiniband(0x81)}), IsEmpty());

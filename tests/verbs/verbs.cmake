@@ -60,8 +60,10 @@ foreach(suite IN ITEMS collectives failure lifecycle)
 endforeach()
 
 # The double is not linked: its state would be the parent's, from before ranks differ.
-rondo_add_test(verbs_fallback_test LABELS verbs_double multiprocess fault
-  SOURCES fallback_test.cc
-  LIBRARIES rondo_forked_ranks GTest::gmock)
-set_property(TEST verbs_fallback_test APPEND PROPERTY ENVIRONMENT
-  "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>")
+foreach(name IN ITEMS fallback paths)
+  rondo_add_test(verbs_${name}_test LABELS verbs_double multiprocess fault
+    SOURCES ${name}_test.cc
+    LIBRARIES rondo_forked_ranks GTest::gmock)
+  set_property(TEST verbs_${name}_test APPEND PROPERTY ENVIRONMENT
+    "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>")
+endforeach()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -217,47 +218,60 @@ std::string Port::describe() const {
                    : fmt::format("{} (InfiniBand, LID {})", name_, lid_);
 }
 
+void Port::use(std::size_t gid) {
+  used_.resize(gids_.size());
+  if (used_[gid]) return;
+  used_[gid] = true;
+  checkAddresses();  // what happened to it before was not looked at
+}
+
 void Port::onEvent(const Device::Event& event, std::chrono::milliseconds patience) {
   if (event.port != 0 && event.port != number_) return;
   switch (event.type) {
     case IBV_EVENT_PORT_ERR:
-      setTrouble("has gone down", Deadline::within(patience));
+      backBy_ = Deadline::within(patience);
       break;
     case IBV_EVENT_DEVICE_FATAL:
-      setTrouble("has failed: its adapter needs a reset", Deadline::immediate());
+      setFault("has failed: its adapter needs a reset");
       break;
     case IBV_EVENT_CQ_ERR:
-      setTrouble("has lost a completion: a queue of its adapter has failed", Deadline::immediate());
+      setFault("has lost a completion: a queue of its adapter has failed");
       break;
     default:
-      if (event.type == IBV_EVENT_PORT_ACTIVE) setTrouble({}, Deadline());
+      if (event.type == IBV_EVENT_PORT_ACTIVE) backBy_ = Deadline();
       checkAddresses();
   }
 }
 
+std::string Port::trouble() const {
+  if (used_.empty()) return {};
+  if (!fault_.empty()) return fault_;
+  return backBy_.passed() ? "has gone down" : "";
+}
+
 /// Queue pairs keep the addresses they were made with.
 void Port::checkAddresses() {
+  if (used_.empty()) return;
   ibv_port_attr attributes{};
-  if (query(attributes).ok() && !ethernet_ && attributes.lid != lid_) {
-    setTrouble(fmt::format("had LID {} and has LID {} now", lid_, attributes.lid),
-               Deadline::immediate());
+  if (!ethernet_ && query(attributes).ok() && attributes.lid != lid_) {
+    setFault(fmt::format("had LID {} and has LID {} now", lid_, attributes.lid));
   }
-  for (const PortGid& used : gids_) {
+  for (std::size_t at = 0; at < gids_.size(); ++at) {
+    if (!used_[at]) continue;
+    const PortGid& used = gids_[at];
     ibv_gid_entry entry{};
     const int error = device_->library().queryGid(device_->context(), number_, used.index, &entry,
                                                   0, sizeof entry);
     Gid now{};
     if (error == 0) std::memcpy(now.data(), entry.gid.raw, now.size());
     if (now == used.gid) continue;
-    setTrouble(fmt::format("had GID {} at index {} and has {} there now", gidText(used.gid),
-                           used.index, now == Gid{} ? "none" : gidText(now)),
-               Deadline::immediate());
+    setFault(fmt::format("had GID {} at index {} and has {} there now", gidText(used.gid),
+                         used.index, now == Gid{} ? "none" : gidText(now)));
   }
 }
 
-void Port::setTrouble(std::string trouble, Deadline giveUp) {
-  trouble_ = std::move(trouble);
-  giveUp_ = giveUp;
+void Port::setFault(std::string fault) {
+  if (fault_.empty()) fault_ = std::move(fault);
 }
 
 // All of them.
@@ -280,7 +294,7 @@ class PortSearch {
     }
     // Before any memory is registered; without it a forked child could take it from its parent.
     (void)library_.forkInit();
-    for (int at = 0; at < count && error_.ok(); ++at)
+    for (int at = 0; at < count && error_.ok() && found_.size() < kMostPorts; ++at)
       search(devices[at]);
     library_.freeDeviceList(devices);
     if (!error_.ok()) return error_;
@@ -291,18 +305,35 @@ class PortSearch {
  private:
   void search(ibv_device* named) {
     const std::string name = library_.getDeviceName(named);
+    if (!anyPortAllowed(name)) {
+      passOver(Status::notSupported("{} is ruled out by RONDO_IB_DEVICES", name));
+      return;
+    }
     Result<std::shared_ptr<Device>> device = Device::open(library_, named);
     if (!device.ok()) {
       passOver(device.status());
       return;
     }
     for (int number = 1; number <= (*device)->ports() && found_.size() < kMostPorts; ++number) {
-      if (filter_.accepts(name, fmt::format("{}:{}", name, number))) {
+      if (portAllowed(name, number)) {
         search(*device, static_cast<std::uint8_t>(number));
       } else {
         passOver(Status::notSupported("{} port {} is ruled out by RONDO_IB_DEVICES", name, number));
       }
     }
+  }
+
+  bool portAllowed(const std::string& device, int number) const {
+    return filter_.accepts(device, fmt::format("{}:{}", device, number));
+  }
+
+  /// Asked before an adapter is opened, which may take long or disturb others' work on it; how many
+  /// ports it has is not known then.
+  bool anyPortAllowed(const std::string& device) const {
+    constexpr int kLastNumber = std::numeric_limits<std::uint8_t>::max();
+    for (int number = 1; number <= kLastNumber; ++number)
+      if (portAllowed(device, number)) return true;
+    return false;
   }
 
   void search(const std::shared_ptr<Device>& device, std::uint8_t number) {

@@ -117,11 +117,16 @@ class Port {
   /// "mlx5_0 port 1 (RoCE, GID 3 10.0.0.1)"
   std::string describe() const;
 
+  /// A connection uses the port, by the address at `gid` of gids(): from now on trouble() tells of
+  /// both.
+  void use(std::size_t gid);
+
   /// Takes note of what the adapter says. @param patience for a port that is down to come back
   void onEvent(const Device::Event& event, std::chrono::milliseconds patience);
 
-  /// Why nothing can cross it any more; empty: nothing is known to be wrong, or it may pass.
-  std::string trouble() const { return giveUp_.passed() ? trouble_ : std::string(); }
+  /// Why nothing can cross it any more; empty: nothing is known to be wrong, or it may pass, or no
+  /// connection uses what is wrong.
+  std::string trouble() const;
 
  private:
   Port(std::shared_ptr<Device> device, std::uint8_t number);
@@ -129,7 +134,7 @@ class Port {
   Status query(ibv_port_attr& attributes) const;
   Status readGids(int entries, const Settings& settings);
   void checkAddresses();
-  void setTrouble(std::string trouble, Deadline giveUp);
+  void setFault(std::string fault);
 
   const std::shared_ptr<Device> device_;
   const std::uint8_t number_;
@@ -140,8 +145,9 @@ class Port {
   std::uint32_t mostBytes_ = 0;
   bool needsGlobal_ = false;
   std::vector<PortGid> gids_;
-  std::string trouble_;
-  Deadline giveUp_;  // when trouble_ counts; never, while there is none
+  std::vector<bool> used_;  // by place in gids_; empty: the port is not used
+  std::string fault_;       // the first that does not pass
+  Deadline backBy_;         // of a port that is down; else never
 };
 
 /// All usable ports that the settings allow, opened, in the system's order.

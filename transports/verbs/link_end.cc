@@ -26,7 +26,8 @@ const char* hintFor(ibv_wc_status status) {
   switch (status) {
     case IBV_WC_RETRY_EXC_ERR:
       return "; the peer's adapter does not answer: its process or host has ended, a port or cable "
-             "is down, or the two addresses cannot reach each other";
+             "is down, or the two addresses cannot reach each other, as those of networks that no "
+             "router joins: RONDO_IB_DEVICES chooses adapters, RONDO_TRANSPORT does without them";
     case IBV_WC_RNR_RETRY_EXC_ERR:
       return "; the peer has no receive posted, which is a bug";
     case IBV_WC_REM_ACCESS_ERR:

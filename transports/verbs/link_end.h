@@ -19,7 +19,7 @@ struct EndParts {
   int peer = 0;
   std::unique_ptr<PrivateConnection> connection;  ///< with room for a header per slot behind them
   Owned<ibv_mr> memory{nullptr, nullptr};         ///< all of it, registered
-  std::unique_ptr<QueuePair> pair;                ///< null: the peer is gone, and nothing can cross
+  std::unique_ptr<QueuePair> pair;
 };
 
 /// Room for headers behind the slots of a connection.
@@ -51,7 +51,7 @@ class LinkEnd {
 
   /// Has the device report the next completion.
   /// @return false if there is something to do already.
-  bool prepareSleep() { return parts_.pair == nullptr || parts_.pair->prepareSleep(); }
+  bool prepareSleep() { return parts_.pair->prepareSleep(); }
 
   /// Slots that were filled at this end, so far: by the executor or by the peer.
   std::uint64_t filled() const {

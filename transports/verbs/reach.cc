@@ -77,13 +77,18 @@ int commonBits(const Gid& one, const Gid& other) {
   return 128;
 }
 
-/// How well two RoCE addresses reach each other; 0: not at all. Masks are not known: what differs
+/// The bits of a routable RoCE address that say its network. Masks are not known: what differs
 /// behind /24 of IPv4 and /64 of IPv6 is taken for hosts of one network.
+int networkBits(const Gid& gid) {
+  return isMappedIpv4(gid) ? 96 + 24 : 64;
+}
+
+/// How well two RoCE addresses reach each other; 0: not at all.
 int affinity(const Gid& one, const Gid& other) {
   constexpr int kRoutable = 1000;
   if (isMappedIpv4(one) != isMappedIpv4(other) || isLinkLocal(one) != isLinkLocal(other)) return 0;
   if (isLinkLocal(one)) return 1;
-  return kRoutable + std::min(commonBits(one, other), isMappedIpv4(one) ? 96 + 24 : 64);
+  return kRoutable + std::min(commonBits(one, other), networkBits(one));
 }
 
 struct Choice {
@@ -100,7 +105,10 @@ Choice chooseGids(const PortOffer& own, const PortOffer& peer, PortPair ports) {
       const bool sameSubnet =
           std::equal(own.gids[a].begin(), own.gids[a].begin() + 8, peer.gids[b].begin());
       const int found = own.ethernet ? affinity(own.gids[a], peer.gids[b]) : int(sameSubnet);
-      if (found > best.affinity) best = {{ports.own, a, ports.peer, b}, found};
+      if (found <= best.affinity) continue;
+      const bool routed = own.ethernet && !isLinkLocal(own.gids[a]) &&
+                          commonBits(own.gids[a], peer.gids[b]) < networkBits(own.gids[a]);
+      best = {{ports.own, a, ports.peer, b, routed}, found};
     }
   }
   return best;

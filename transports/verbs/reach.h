@@ -41,6 +41,7 @@ struct PortPair {
   std::size_t ownGid = 0;
   std::size_t peer = 0;
   std::size_t peerGid = 0;
+  bool routed = false;  ///< their networks seem to differ: a router must join them
 
   friend bool operator==(const PortPair&, const PortPair&) = default;
 };

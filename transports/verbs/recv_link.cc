@@ -18,7 +18,9 @@ Result<bool> RecvLink::progress(bool look) {
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
   if (ended_ || !connected()) return false;
   Result<bool> moved = takeCompletions();
-  if (!moved.ok() || ended_ || endIfAllCame()) return moved;
+  RONDO_RETURN_IF_ERROR(moved.status());
+  RONDO_RETURN_IF_ERROR(explainFailure());
+  if (ended_ || endIfAllCame()) return moved;
   const Result<bool> credited = sendCredit();
   RONDO_RETURN_IF_ERROR(credited.status());
   return *moved || *credited;
@@ -58,12 +60,24 @@ Status RecvLink::onMessage(const Frame& frame) {
   return {};
 }
 
+/// What a queue pair fails of may be the peer's end: then its socket has told, as adapters need
+/// seconds to give up.
+Status RecvLink::explainFailure() {
+  if (failure_.empty()) return {};
+  RONDO_RETURN_IF_ERROR(readMessages());
+  if (ended_ || endIfAllCame()) return {};
+  if (!last_) return Status::systemError("{}", failure_);
+  end(failure_);
+  return {};
+}
+
 Result<bool> RecvLink::takeCompletions() {
   bool moved = false;
+  if (!failure_.empty()) return moved;
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
-      end(describeFailure(*completion));
+      failure_ = describeFailure(*completion);
       return moved;
     }
     RONDO_RETURN_IF_ERROR(onCompletion(*completion));

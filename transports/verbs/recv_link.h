@@ -23,7 +23,8 @@ class RecvLink final : public LinkEnd {
   /// Takes and sends what is possible at once.
   /// @param look whether to look at the socket, too
   /// @return whether something moved.
-  /// @errors Mismatch: the peer does not keep to the protocol; SystemError: this rank's adapter.
+  /// @errors Mismatch: the peer does not keep to the protocol; SystemError: this rank's adapter, or
+  ///   the path to the peer's, which has not ended as far as its socket tells.
   Result<bool> progress(bool look);
 
   /// Tells the peer what was released last, and takes no more.
@@ -40,6 +41,7 @@ class RecvLink final : public LinkEnd {
  private:
   Status readMessages();
   Status onMessage(const Frame& frame);
+  Status explainFailure();
   Result<bool> takeCompletions();
   Status onCompletion(const ibv_wc& completion);
   Status onSlot(std::uint32_t number);
@@ -51,6 +53,7 @@ class RecvLink final : public LinkEnd {
   std::uint32_t creditsUnderWay_ = 0;  ///< that the adapter has not reported yet
   std::optional<std::uint64_t> last_;  ///< how many slots the peer has sent when it left
   Deadline lastDue_;                   ///< when they must have come
+  std::string failure_;                ///< of the queue pair; nothing completes any more
   bool ended_ = false;
   std::string whyLost_;
 };

@@ -8,13 +8,6 @@
 
 namespace rondo::verbs {
 
-namespace {
-
-/// For the adapter to deliver what it was given, when a rank leaves before that was taken.
-constexpr std::chrono::milliseconds kLastWrites{200};
-
-}  // namespace
-
 void SendLink::tell() {
   const Status told = tellEndpoint();
   if (!told.ok()) end(std::string(told.message()));
@@ -24,7 +17,9 @@ Result<bool> SendLink::progress(bool look) {
   if (ended()) return false;
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
   Result<bool> completed = takeCompletions();
-  if (!completed.ok() || ended() || !connected()) return completed;
+  RONDO_RETURN_IF_ERROR(completed.status());
+  RONDO_RETURN_IF_ERROR(explainFailure());
+  if (ended() || !connected()) return completed;
   const Result<bool> posted = postSlots();
   RONDO_RETURN_IF_ERROR(posted.status());
   return *posted || *completed;
@@ -60,14 +55,22 @@ Status SendLink::onMessage(const Frame& frame) {
   return {};
 }
 
+/// What a queue pair fails of may be the peer's end: then its socket has told, as adapters need
+/// seconds to give up.
+Status SendLink::explainFailure() {
+  if (failure_.empty()) return {};
+  RONDO_RETURN_IF_ERROR(readMessages());
+  return ended() ? Status() : Status::systemError("{}", failure_);
+}
+
 Result<bool> SendLink::takeCompletions() {
   bool moved = false;
-  if (parts_.pair == nullptr) return moved;
+  if (!failure_.empty()) return moved;
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
       // Those that follow only say that the queue pair has stopped.
-      end(describeFailure(*completion));
+      failure_ = describeFailure(*completion);
       return moved;
     }
     RONDO_RETURN_IF_ERROR(onCompletion(*completion));
@@ -146,12 +149,14 @@ Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
   return {};
 }
 
-void SendLink::close() {
-  const Deadline deadline = Deadline::within(kLastWrites);
-  while (!ended() && completed_ < sent_ && !deadline.passed()) {
-    if (!takeCompletions().ok()) break;
+void SendLink::awaitWrites(Deadline deadline) {
+  while (!ended() && failure_.empty() && completed_ < sent_ && !deadline.passed()) {
+    if (!takeCompletions().ok()) return;
     std::this_thread::yield();
   }
+}
+
+void SendLink::close() {
   sayGoodbye(sent_);
   end("closed");
 }

@@ -17,6 +17,9 @@ namespace {
 /// takes as long as some ten turns.
 constexpr int kTurnsBetweenLooks = 64;
 
+/// For adapters to deliver what they were given, when a rank leaves before that was taken.
+constexpr std::chrono::milliseconds kLastWrites{200};
+
 constexpr char kSeparator = '@';
 
 /// The parts of an offer.
@@ -87,7 +90,7 @@ Result<std::vector<PortPair>> VerbsTransport::pairsWith(int peer, std::string_vi
   if (parts_.rank < peer) return pairPorts(*own, *theirs);
   std::vector<PortPair> pairs = pairPorts(*theirs, *own);
   for (PortPair& pair : pairs)
-    pair = {pair.peer, pair.peerGid, pair.own, pair.ownGid};
+    pair = {pair.peer, pair.peerGid, pair.own, pair.ownGid, pair.routed};
   return pairs;
 }
 
@@ -131,11 +134,10 @@ Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*d
 
 /// Connections take turns over the ports. The middle of the two ranks is another one for each
 /// neighbour in a ring, and for most peers of a star.
-PortChoice VerbsTransport::choosePort(int peer, int channel) const {
+const PortPair& VerbsTransport::choosePorts(int peer, int channel) const {
   const std::vector<PortPair>& pairs = pairs_[static_cast<std::size_t>(peer)];
   const auto turn = static_cast<std::size_t>((parts_.rank + peer) / 2 + channel);
-  const PortPair& pair = pairs[turn % pairs.size()];
-  return {ports_[pair.own], pair.ownGid};
+  return pairs[turn % pairs.size()];
 }
 
 Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
@@ -144,15 +146,43 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
   auto connection =
       makePaidConnection(parts_.account, parts_.slots, from, to, channel, sizeof(SlotEntry));
   RONDO_RETURN_IF_ERROR(connection.status());
-  const PortChoice place = choosePort(peer, channel);
+  const SlotShape slots{parts_.slots.bytes, (*connection)->slotCount()};
+  const PortPair& ports = choosePorts(peer, channel);
+  const PortChoice place{ports_[ports.own], ports.ownGid};
+  place.port->use(place.gid);
   RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
             place.port->name(), gidText(place.port->gids()[place.gid].gid));
+  warnOfLinkLocal(peer, place);
+  if (ports.routed) noteRouted(peer, place);
   Result<EndParts> parts =
       makeEndParts(peer, *std::move(connection), place, receives, parts_.settings);
   if (parts.ok()) return parts;
+  parts_.account.giveBack(slots);
   return std::move(parts).status().withContext(
       fmt::format("connection from rank {} to rank {} channel {}", from, to, channel));
+}
+
+/// Such addresses are the last resort: they work where the two ports see each other's frames.
+void VerbsTransport::warnOfLinkLocal(int peer, const PortChoice& place) {
+  const Gid& gid = place.port->gids()[place.gid].gid;
+  const bool doubtful =
+      place.port->ethernet() && isLinkLocal(gid) && !parts_.settings.gidIndex.has_value();
+  if (!doubtful || std::exchange(warnedOfLinkLocal_, true)) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank},
+            "verbs reaches rank {}, and maybe others, by {} GID {}, which is link-local: no router "
+            "passes it on; give the port's network interface an IP address if that fails",
+            peer, place.port->name(), gidText(gid));
+}
+
+/// Networks that no router joins look like others; what fails then does so much later.
+void VerbsTransport::noteRouted(int peer, const PortChoice& place) {
+  if (std::exchange(notedRouted_, true)) return;
+  RONDO_LOG(kInfo, kTransport, LogContext{.rank = parts_.rank},
+            "verbs reaches rank {}, and maybe others, in another network than that of {} GID {}: a "
+            "router must join the two; otherwise set RONDO_IB_DEVICES, or RONDO_TRANSPORT without "
+            "verbs",
+            peer, place.port->name(), gidText(place.port->gids()[place.gid].gid));
 }
 
 Result<ConnectionMemory> VerbsTransport::connect(int from, int to, int channel) {
@@ -173,7 +203,10 @@ Result<ConnectionMemory> VerbsTransport::connectSend(int to, int channel) {
     link.tell();
     return link.memory();
   }
-  if (socket.status().code() != StatusCode::kPeerLost) return std::move(socket).status();
+  if (socket.status().code() != StatusCode::kPeerLost) {
+    parts_.account.giveBack({parts_.slots.bytes, end->connection->slotCount()});
+    return std::move(socket).status();
+  }
   // A peer that is gone is no error of connecting: what it did last may explain it better.
   return links_.addSend({to, channel}, *std::move(end), std::string(socket.status().message()))
       .memory();
@@ -255,6 +288,13 @@ std::chrono::milliseconds VerbsTransport::patience() const {
   const double micros = 4.096 * static_cast<double>(std::uint64_t{1} << settings.timeout);
   const auto once = std::chrono::milliseconds(static_cast<std::int64_t>(micros / 1000));
   return std::max(std::chrono::milliseconds{1}, once * (settings.retries + 1));
+}
+
+void VerbsTransport::close() {
+  const Deadline deadline = Deadline::within(kLastWrites);
+  for (auto& [key, link] : links_.sends())
+    link.awaitWrites(deadline);
+  links_.close();
 }
 
 /// Before a rank sleeps: has all adapters report, so that they wake it.

@@ -52,14 +52,16 @@ class VerbsTransport final : public Transport {
 
   std::size_t memoryBytes() const override { return parts_.account.held(); }
 
-  void close() override { links_.close(); }
+  void close() override;
 
  private:
   using Links = WireLinks<SendLink, RecvLink>;
 
   Result<std::vector<PortPair>> pairsWith(int peer, std::string_view offer) const;
-  PortChoice choosePort(int peer, int channel) const;
+  const PortPair& choosePorts(int peer, int channel) const;
   Result<EndParts> makeEnd(int from, int to, int channel);
+  void warnOfLinkLocal(int peer, const PortChoice& place);
+  void noteRouted(int peer, const PortChoice& place);
   Result<ConnectionMemory> connectSend(int to, int channel);
   Result<RecvLink*> receivingEnd(int from, int channel);
   Status lookAround();
@@ -72,6 +74,8 @@ class VerbsTransport final : public Transport {
   std::vector<std::shared_ptr<Port>> ports_;
   std::vector<std::shared_ptr<Device>> devices_;  // of ports_, each once
   std::vector<std::vector<PortPair>> pairs_;      // by peer; empty: not reached
+  bool warnedOfLinkLocal_ = false;
+  bool notedRouted_ = false;
   int idleTurns_ = 0;
   mutable bool slept_ = false;  // set by watch(), which also has the links' adapters report
   FileDescriptor alwaysReady_;  // stands for what is there already

@@ -75,6 +75,7 @@ bool Adapter::isAt(bool global, const GidBytes& gid, std::uint16_t packetLid) co
 std::vector<std::unique_ptr<Adapter>> adaptersFromEnvironment() {
   std::vector<std::unique_ptr<Adapter>> adapters;
   const std::vector<std::string> down = splitList(textFrom("RONDOTEST_VERBS_DOWN", ""));
+  const std::vector<std::string> silent = splitList(textFrom("RONDOTEST_VERBS_SILENT", ""));
   for (const std::string& described :
        splitList(textFrom("RONDOTEST_VERBS_DEVICES", "rdma0=roce,rdma1=roce"))) {
     const std::size_t equals = std::min(described.find('='), described.size());
@@ -82,7 +83,9 @@ std::vector<std::unique_ptr<Adapter>> adaptersFromEnvironment() {
     const bool ethernet = described.substr(equals) != "=ib";
     adapters.push_back(
         std::make_unique<Adapter>(name, ethernet, static_cast<int>(adapters.size())));
+    if (described.substr(equals) == "=cable") adapters.back()->gids.resize(2);
     adapters.back()->active = std::ranges::find(down, name) == down.end();
+    adapters.back()->silent = std::ranges::find(silent, name) != silent.end();
   }
   return adapters;
 }

@@ -31,6 +31,7 @@ struct Adapter : ibv_device {
   bool ethernet;
   bool active = true;
   bool broken = false;
+  bool silent = false;
   std::uint16_t lid;
   std::vector<GidPlace> gids;
   std::atomic<int> requests = 0;

@@ -6,12 +6,14 @@
 //
 // In the environment of the process:
 //   RONDOTEST_VERBS_DEVICES=rdma0=roce,rdma1=ib   its adapters, of one port each, on the networks
-//                                                 10.<adapter>.1.0/24; two of RoCE if not set
+//                                                 10.<adapter>.1.0/24; two of RoCE if not set;
+//                                                 "cable": RoCE with link-local addresses only
 //   RONDOTEST_VERBS_DELAY_US=n                    requests are carried out, and completions seen,
 //                                                 up to n microseconds late, at random
 //   RONDOTEST_VERBS_INLINE=n                      bytes that a queue pair sends inline at most
 //   RONDOTEST_VERBS_MESSAGE=n                     bytes of the longest message
 //   RONDOTEST_VERBS_DOWN=rdma0,rdma1              ports that are down
+//   RONDOTEST_VERBS_SILENT=rdma1                  ports that are up and lose what they send
 //   RONDOTEST_VERBS_MEMLOCK=1                     registered memory counts against RLIMIT_MEMLOCK
 //   RONDOTEST_VERBS_FAIL=symbol:nth:errno         rondoVerbsFailCall()
 #pragma once
@@ -24,7 +26,8 @@ extern "C" {
 /// nothing; 1 is the next, 0: every call. One failure at a time; a null symbol takes it back.
 void rondoVerbsFailCall(const char* symbol, int nth, int error);
 
-/// Has the `nth` request from now that is carried out complete with `status`; 1 is the next.
+/// Has the `nth` request from now that is carried out complete with `status`; 1 is the next,
+/// 0: none.
 void rondoVerbsFailRequest(int nth, ibv_wc_status status);
 
 /// Contexts, domains, regions, channels, queues and queue pairs that are alive.

@@ -154,7 +154,7 @@ bool World::launch(Pair& pair, Request& request) {
     completeFirst(pair, requestFailure_);
     return false;
   }
-  if (!pair.adapter->active || pair.adapter->broken) {
+  if (!pair.adapter->active || pair.adapter->broken || pair.adapter->silent) {
     onNoAnswer(pair);
     return false;
   }
