@@ -14,9 +14,12 @@ set_target_properties(rondo_verbs_double PROPERTIES OUTPUT_NAME ibverbs SOVERSIO
 
 # What transports/transport.h promises, on both kinds of network, with requests and completions that
 # are late, with little that is inline, and with messages shorter than slots.
+add_library(rondo_verbs_checks OBJECT ${CMAKE_CURRENT_LIST_DIR}/no_leftovers.cc)
+target_link_libraries(rondo_verbs_checks PUBLIC rondo_verbs_double GTest::gtest rondo_build_flags)
+
 rondo_add_test(verbs_transport_test LABELS verbs_double collective
   SOURCES transport_test.cc
-  LIBRARIES rondo_verbs_double rondo_transport_body)
+  LIBRARIES rondo_verbs_checks rondo_transport_body)
 foreach(variant IN ITEMS
     "infiniband RONDOTEST_VERBS_DEVICES=rdma0=ib,rdma1=ib"
     "late RONDOTEST_VERBS_DELAY_US=200"
@@ -26,3 +29,39 @@ foreach(variant IN ITEMS
   rondo_add_command_test(verbs_transport_${CMAKE_MATCH_1}_test LABELS verbs_double
     COMMAND ${CMAKE_COMMAND} -E env ${CMAKE_MATCH_2} $<TARGET_FILE:verbs_transport_test>)
 endforeach()
+
+rondo_add_test(verbs_reach_test LABELS verbs_double unit
+  SOURCES reach_test.cc
+  LIBRARIES rondo_static GTest::gmock)
+target_include_directories(verbs_reach_test SYSTEM PRIVATE ${RONDO_VERBS_INCLUDE_DIR})
+
+# What goes wrong, and what is said about it.
+rondo_add_test(verbs_faults_test LABELS verbs_double collective
+  SOURCES faults_test.cc ${PROJECT_SOURCE_DIR}/tests/transport/transport_team.cc
+  LIBRARIES rondo_verbs_checks rondo_static GTest::gmock)
+
+# The suites over it: ranks are threads that meet as processes do, then processes.
+set(rondo_over_verbs
+  RONDO_TRANSPORT=verbs LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>)
+foreach(suite IN ITEMS matrix soak failure mismatch)
+  set(labels verbs_double multiprocess)
+  if(suite MATCHES "^(soak|failure)$")
+    list(APPEND labels collective)
+  endif()
+  rondo_add_command_test(verbs_${suite}_test LABELS ${labels} TIMEOUT 600
+    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 ${rondo_over_verbs}
+      $<TARGET_FILE:collective_${suite}_test>)
+endforeach()
+# An adapter acknowledges for a process that is stopped; the double's thread is stopped with it.
+foreach(suite IN ITEMS collectives failure lifecycle)
+  rondo_add_command_test(verbs_processes_${suite}_test LABELS verbs_double multiprocess fault TIMEOUT 300
+    COMMAND ${CMAKE_COMMAND} -E env ${rondo_over_verbs} $<TARGET_FILE:multiprocess_${suite}_test>
+      --gtest_filter=-*StoppedRankTimesOut)
+endforeach()
+
+# The double is not linked: its state would be the parent's, from before ranks differ.
+rondo_add_test(verbs_fallback_test LABELS verbs_double multiprocess fault
+  SOURCES fallback_test.cc
+  LIBRARIES rondo_forked_ranks GTest::gmock)
+set_property(TEST verbs_fallback_test APPEND PROPERTY ENVIRONMENT
+  "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>")

@@ -109,11 +109,15 @@ Choice chooseGids(const PortOffer& own, const PortOffer& peer, PortPair ports) {
 }  // namespace
 
 bool isLinkLocal(const Gid& gid) {
+  if (isMappedIpv4(gid)) return gid[12] == 169 && gid[13] == 254;
   return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
 std::string gidText(const Gid& gid) {
-  return SocketAddress::fromBytes(AddressFamily::kIpv6, gid, 0).hostText();
+  if (!isMappedIpv4(gid)) return SocketAddress::fromBytes(AddressFamily::kIpv6, gid, 0).hostText();
+  Gid ipv4{};
+  std::copy(gid.begin() + kMappedIpv4.size(), gid.end(), ipv4.begin());
+  return SocketAddress::fromBytes(AddressFamily::kIpv4, ipv4, 0).hostText();
 }
 
 std::string encodePorts(std::vector<PortOffer> ports, std::size_t mostBytes) {

@@ -21,7 +21,7 @@ namespace rondo::verbs {
 /// A port's address in network order; of RoCE, an IPv6 address or an IPv4 one mapped into it.
 using Gid = std::array<std::uint8_t, 16>;
 
-/// Whether it is of use on one cable only (fe80::/10).
+/// Whether it is of use on one cable only (169.254/16, fe80::/10).
 bool isLinkLocal(const Gid& gid);
 
 /// "10.0.0.1" or "fe80::1".

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "src/cli/perf/collective_caller.h"
 #include "src/config.h"
+#include "transports/verbs/make_transport.h"
 
 namespace rondo::perf {
 
@@ -49,6 +51,13 @@ Result<RankReport> fromWire(const WireReport& wire) {
   return RankReport{wire.secondsPerCall, wire.wrong, std::move(text)};
 }
 
+/// Whether verbs goes through a driver that makes packets in software, so that times say nothing of
+/// adapters.
+bool hasEmulatedAdapter() {
+  const Result<Config> config = loadConfig(nullptr, processEnvironment());
+  return config.ok() && verbs::usesEmulatedAdapter(config->verbs);
+}
+
 }  // namespace
 
 Result<ProcessRank> ProcessRank::join() {
@@ -65,20 +74,25 @@ Result<ProcessRank> ProcessRank::join() {
 
 Status ProcessRank::learnTransports() {
   std::array<std::uint8_t, kTransports.size()> used{};  // by any rank
+  std::uint8_t emulated = 0;
   for (int peer = 0; peer < ranks_; ++peer) {
     const char* name = nullptr;
     RONDO_RETURN_IF_ERROR(statusOf(rondoCommGetTransport(control_, peer, &name), control_));
     const auto known = std::ranges::find(kTransports, name);
     if (known != kTransports.end()) used[std::size_t(known - kTransports.begin())] = 1;
+    if (std::string_view(name) == "verbs") emulated = hasEmulatedAdapter();
   }
   RONDO_RETURN_IF_ERROR(statusOf(rondoAllReduce(used.data(), used.data(), used.size(), rondoUint8,
                                                 rondoMax, control_, nullptr),
                                  control_));
+  RONDO_RETURN_IF_ERROR(statusOf(
+      rondoAllReduce(&emulated, &emulated, 1, rondoUint8, rondoMax, control_, nullptr), control_));
   for (std::size_t at = 0; at < used.size(); ++at) {
     if (used[at] == 0) continue;
     transports_ += fmt::format("{}{}", transports_.empty() ? "" : "+", kTransports[at]);
   }
   if (transports_.empty()) transports_ = "self";
+  if (emulated != 0) transports_ += " (emulated adapter)";
   return {};
 }
 

@@ -27,7 +27,7 @@ class ProcessRank {
   int ranks() const { return ranks_; }
 
   /// By which transports the ranks reach each other: all names, best first, such as "shm+tcp";
-  /// "self" if there is one rank.
+  /// "self" if there is one rank. Says so if verbs goes through an emulated adapter.
   const std::string& transports() const { return transports_; }
 
   /// A communicator of its own for a measurement. Collective.

@@ -39,7 +39,7 @@ void rondoVerbsSetPort(const char* adapter, int active);
 /// Gives the address at `index` of the port's table another last byte, and says so.
 void rondoVerbsMoveGid(const char* adapter, int index, unsigned char lastByte);
 
-/// The adapter has failed: nothing crosses any more, and it says so.
+/// The adapter has failed: nothing crosses any more until its port is taken up, and it says so.
 void rondoVerbsBreak(const char* adapter);
 
 /// What was done that is wrong but that no real adapter would have refused; empty: nothing.

@@ -587,6 +587,7 @@ void rondoVerbsSetPort(const char* adapter, int active) {
   const auto lock = lockWorld();
   Adapter* const found = World::get().findAdapter(adapter);
   found->active = active != 0;
+  found->broken = false;
   World::get().raise(*found, active != 0 ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
 }
 

@@ -1,0 +1,274 @@
+// What can go wrong with adapters, and what is said about it: over the double, which does it on
+// command.
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/transport/transport_team.h"
+#include "tests/transport/verbs_rank.h"
+#include "tests/verbs/verbs_double/controls.h"
+#include "transports/verbs/device.h"
+
+namespace rondo::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr SlotShape kSlots{4096, 4};
+
+/// Adapters give up after some 130 ms.
+verbs::Settings impatient() {
+  verbs::Settings settings;
+  settings.timeout = 12;  // 17 ms
+  settings.retries = 7;
+  return settings;
+}
+
+TransportKind impatientKind() {
+  return {"impatient",
+          [](const RankPlace& place) { return std::make_unique<VerbsRank>(place, impatient()); }};
+}
+
+/// One direction between ranks 0 and 1.
+class FaultTest : public ::testing::Test {
+ protected:
+  FaultTest()
+      : team_(impatientKind(), 2, kSlots),
+        send_({0, 1, 0}, *team_[0].connect(0, 1, 0)),
+        recv_({0, 1, 0}, *team_[1].connect(0, 1, 0)) {}
+
+  ~FaultTest() override {
+    rondoVerbsFailCall(nullptr, 0, 0);
+    for (const char* adapter : {"rdma0", "rdma1"})
+      rondoVerbsSetPort(adapter, 1);
+  }
+
+  /// Sends and receives `count` slots.
+  void pass(std::uint64_t count) {
+    const std::uint64_t goal = recv_.released() + count;
+    team_.progressUntil([&] {
+      if (send_.posted() < goal) send_.step();
+      recv_.step();
+      return recv_.released() == goal && team_[0].taken();
+    });
+  }
+
+  /// The first error of progress() on `rank`, once it comes.
+  Status errorOn(int rank) {
+    const Deadline deadline = Deadline::within(kTransportPatience);
+    while (!deadline.passed()) {
+      const Result<bool> progressed = team_[rank].progress();
+      if (!progressed.ok()) return progressed.status();
+      std::this_thread::sleep_for(std::chrono::microseconds{100});
+    }
+    return {};
+  }
+
+  TransportTeam team_;
+  SendStream send_;
+  RecvStream recv_;
+};
+
+TEST_F(FaultTest, APortThatStaysDownIsAnErrorThatNamesIt) {
+  pass(3);
+  rondoVerbsSetPort("rdma0", 0);
+  for (const int rank : {0, 1}) {
+    const Status error = errorOn(rank);
+    EXPECT_EQ(error.code(), StatusCode::kSystemError);
+    EXPECT_EQ(error.message(), "rdma0 port 1 has gone down");
+  }
+}
+
+TEST_F(FaultTest, APortThatComesBackInTimeIsNone) {
+  pass(3);
+  rondoVerbsSetPort("rdma0", 0);
+  send_.step();
+  for (int turn = 0; turn < 200; ++turn)
+    ASSERT_TRUE(team_[0].progress().ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  rondoVerbsSetPort("rdma0", 1);
+  pass(20);
+  EXPECT_EQ(team_[0].whyLost(1), "");
+  EXPECT_EQ(team_[1].whyLost(0), "");
+}
+
+TEST_F(FaultTest, AnAddressThatMovedIsAnErrorThatNamesBoth) {
+  pass(3);
+  rondoVerbsSetPort("rdma0", 0);
+  rondoVerbsMoveGid("rdma0", 3, 99);
+  rondoVerbsSetPort("rdma0", 1);
+  EXPECT_EQ(errorOn(0).message(),
+            "rdma0 port 1 had GID 10.0.1.1 at index 3 and has 10.0.1.99 there now");
+  rondoVerbsMoveGid("rdma0", 3, 1);
+}
+
+TEST_F(FaultTest, ASilentPathEndsTheConnectionInWords) {
+  pass(3);
+  rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
+  send_.step();
+  team_.progressUntil([&] { return !team_[0].whyLost(1).empty(); });
+  EXPECT_THAT(team_[0].whyLost(1),
+              AllOf(HasSubstr("rdma0 port 1 to rank 1: transport retry counter exceeded"),
+                    HasSubstr("the peer's adapter does not answer")));
+  EXPECT_TRUE(team_[0].flushed() && team_[0].taken()) << "nothing can cross any more";
+}
+
+TEST_F(FaultTest, ACreditThatFailsEndsTheConnection) {
+  send_.step();
+  team_.progressUntil([&] { return recv_.full(); });
+  rondoVerbsFailRequest(1, IBV_WC_REM_ACCESS_ERR);
+  EXPECT_TRUE(recv_.step());
+  team_.progressUntil([&] { return !team_[1].whyLost(0).empty(); });
+  EXPECT_THAT(team_[1].whyLost(0), HasSubstr("rdma0 port 1 to rank 0: remote access error"));
+  EXPECT_TRUE(team_[1].drained(0));
+}
+
+TEST_F(FaultTest, ARequestThatIsRefusedIsAnError) {
+  pass(1);
+  rondoVerbsFailCall("ibv_post_send", 1, ENOMEM);
+  send_.step();
+  EXPECT_THAT(std::string(errorOn(0).message()),
+              HasSubstr("rdma0 port 1 takes no request to send: Cannot allocate memory"));
+}
+
+TEST_F(FaultTest, AnAdapterThatFailsIsAnError) {
+  pass(3);
+  rondoVerbsBreak("rdma1");
+  EXPECT_THAT(std::string(errorOn(0).message()), HasSubstr("rdma1 port 1 has failed"));
+}
+
+// Making connections.
+
+/// Two ranks that are made step by step, until something fails.
+Status makeConnection() {
+  VerbsRank one({0, 2, kSlots, 1}, impatient());
+  VerbsRank other({1, 2, kSlots, 1}, impatient());
+  std::vector<std::string> offers;
+  for (VerbsRank* rank : {&one, &other}) {
+    const Result<std::string> offer = rank->transport().offer();
+    RONDO_RETURN_IF_ERROR(offer.status());
+    offers.push_back(*offer);
+  }
+  for (VerbsRank* rank : {&one, &other}) {
+    RONDO_RETURN_IF_ERROR(rank->transport().open(offers, Deadline::within(kTransportPatience)));
+    RONDO_RETURN_IF_ERROR(rank->start());
+  }
+  const Result<ConnectionMemory> sending = one.transport().connect(0, 1, 0);
+  RONDO_RETURN_IF_ERROR(sending.status());
+  const Result<ConnectionMemory> receiving = other.transport().connect(0, 1, 0);
+  RONDO_RETURN_IF_ERROR(receiving.status());
+  SendStream send({0, 1, 0}, *sending);
+  RecvStream recv({0, 1, 0}, *receiving);
+  send.step();
+  const Deadline deadline = Deadline::within(kTransportPatience);
+  while (!one.transport().taken() && !deadline.passed()) {
+    RONDO_RETURN_IF_ERROR(one.transport().progress().status());
+    RONDO_RETURN_IF_ERROR(other.transport().progress().status());
+    recv.step();
+    std::this_thread::yield();
+  }
+  return one.transport().taken() ? Status() : Status::timeout("nothing was taken");
+}
+
+/// Every call may fail, at every place: then something says what, and nothing is left behind.
+TEST(VerbsFaults, EveryCallMayFail) {
+  for (const char* symbol :
+       {"ibv_get_device_list", "ibv_open_device", "ibv_query_device", "ibv_query_port",
+        "ibv_alloc_pd", "ibv_create_comp_channel", "ibv_reg_mr", "ibv_create_cq", "ibv_create_qp",
+        "ibv_modify_qp", "ibv_post_recv", "ibv_post_send"}) {
+    for (int nth = 1; nth <= 12; ++nth) {
+      SCOPED_TRACE(::testing::Message() << symbol << " " << nth);
+      rondoVerbsFailCall(symbol, nth, EIO);
+      const Status made = makeConnection();
+      rondoVerbsFailCall(nullptr, 0, 0);
+      EXPECT_NE(made.code(), StatusCode::kTimeout) << made.message();
+      EXPECT_EQ(rondoVerbsObjects(), 0);
+    }
+  }
+}
+
+/// The first of these has no other adapter, and no other way, to fall back to.
+TEST(VerbsFaults, WhatFailsIsNamed) {
+  for (const char* symbol :
+       {"ibv_reg_mr", "ibv_create_cq", "ibv_modify_qp", "ibv_post_recv", "ibv_post_send"}) {
+    rondoVerbsFailCall(symbol, 1, EIO);
+    const Status made = makeConnection();
+    rondoVerbsFailCall(nullptr, 0, 0);
+    EXPECT_THAT(std::string(made.message()),
+                AllOf(HasSubstr("rdma0 port 1"), HasSubstr("Input/output error")))
+        << symbol;
+  }
+}
+
+/// Field test C04: the limit of locked memory, and what to do about it.
+TEST(VerbsFaults, NoLockedMemoryIsExplained) {
+  rondoVerbsFailCall("ibv_reg_mr", 0, ENOMEM);
+  const Status made = makeConnection();
+  rondoVerbsFailCall(nullptr, 0, 0);
+  EXPECT_THAT(std::string(made.message()),
+              AllOf(HasSubstr("rdma0 port 1 does not register"), HasSubstr("memlock"),
+                    HasSubstr("ulimit -l unlimited")));
+}
+
+// Finding ports.
+
+std::string whyNoPort(const verbs::Settings& settings) {
+  const auto ports = verbs::findPorts(**verbs::systemLibrary(), settings);
+  return ports.ok() ? "" : std::string(ports.status().message());
+}
+
+/// Field test C07.
+TEST(VerbsPorts, OnlyActiveOnesAreUsed) {
+  rondoVerbsSetPort("rdma0", 0);
+  const auto ports = verbs::findPorts(**verbs::systemLibrary(), {});
+  ASSERT_TRUE(ports.ok());
+  ASSERT_EQ(ports->size(), 1U);
+  EXPECT_EQ(ports->front()->name(), "rdma1 port 1");
+  rondoVerbsSetPort("rdma1", 0);
+  EXPECT_EQ(whyNoPort({}), "no port can be used: rdma0 port 1 is DOWN; rdma1 port 1 is DOWN");
+  rondoVerbsSetPort("rdma0", 1);
+  rondoVerbsSetPort("rdma1", 1);
+}
+
+TEST(VerbsPorts, SettingsRuleThemOut) {
+  verbs::Settings settings;
+  for (const char* allowed : {"rdma1", "rdma1:1", "^rdma0", "^rdma0:1", "*1"}) {
+    settings.devices = allowed;
+    const auto ports = verbs::findPorts(**verbs::systemLibrary(), settings);
+    ASSERT_TRUE(ports.ok()) << allowed;
+    EXPECT_EQ(ports->size(), allowed == std::string_view("*1") ? 2U : 1U) << allowed;
+    EXPECT_EQ(ports->back()->name(), "rdma1 port 1") << allowed;
+  }
+  settings.devices = "mlx5_0";
+  EXPECT_THAT(whyNoPort(settings), HasSubstr("rdma0 port 1 is ruled out by RONDO_IB_DEVICES"));
+}
+
+/// Field test C05: the user's choice counts, and is checked.
+TEST(VerbsPorts, AnIndexOfTheTableCanBeChosen) {
+  verbs::Settings settings;
+  settings.gidIndex = 1;
+  const auto ports = verbs::findPorts(**verbs::systemLibrary(), settings);
+  ASSERT_TRUE(ports.ok());
+  EXPECT_EQ(ports->front()->gids().front().index, 1U);
+  settings.gidIndex = 7;
+  EXPECT_EQ(whyNoPort(settings),
+            "RONDO_IB_GID_INDEX is 7, but the GIDs of rdma0 port 1 are: 0 fe80::1 (RoCE v1), 1 "
+            "fe80::1, 2 10.0.1.1 (RoCE v1), 3 10.0.1.1");
+}
+
+TEST(VerbsPorts, ConnectionsTakeTurns) {
+  const int before[] = {rondoVerbsRequests("rdma0"), rondoVerbsRequests("rdma1")};
+  TransportTeam team(impatientKind(), 3, kSlots);
+  runExchanges(team, {.channels = 2, .fillings = 20});
+  EXPECT_GT(rondoVerbsRequests("rdma0"), before[0] + 100);
+  EXPECT_GT(rondoVerbsRequests("rdma1"), before[1] + 100);
+}
+
+}  // namespace
+}  // namespace rondo::testing
