@@ -65,3 +65,20 @@ rondo_add_test(verbs_fallback_test LABELS verbs_double multiprocess fault
   LIBRARIES rondo_forked_ranks GTest::gmock)
 set_property(TEST verbs_fallback_test APPEND PROPERTY ENVIRONMENT
   "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>")
+
+# The real libibverbs with the kernel's soft-RoCE devices, in a virtual machine: programs that only
+# run there.
+#   rondo_add_guest_program(<name> SOURCES <file...> LIBRARIES <target...>)
+function(rondo_add_guest_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/)
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main rondo_build_flags)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+rondo_add_guest_program(verbs_rxe_transport_test
+  SOURCES rxe_transport_test.cc
+  LIBRARIES rondo_transport_body)
+rondo_add_guest_program(verbs_rxe_ranks_test
+  SOURCES rxe_cable_test.cc rxe_collectives_test.cc rxe_network.cc
+  LIBRARIES rondo_forked_ranks)

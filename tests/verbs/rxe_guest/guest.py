@@ -35,7 +35,7 @@ def parse_arguments():
                         help="for the command; repeatable")
     parser.add_argument("--deadline", type=float, default=300, metavar="SECONDS",
                         help="for everything (300)")
-    parser.add_argument("--processors", type=int, default=max(2, min(4, os.cpu_count() or 2)))
+    parser.add_argument("--processors", type=int, default=1)
     parser.add_argument("--memory", type=int, default=2048, metavar="MIB")
     parser.add_argument("--accelerator", choices=("auto", "kvm", "tcg"), default="auto",
                         help="tcg emulates the processor; kvm is faster, where there is /dev/kvm")

@@ -21,10 +21,10 @@ KVM = "/dev/kvm"
 BOOT_LIMIT_S = {"kvm": 20, "tcg": 120}
 BOOT_TRIES = 3
 KVM_STOPPED = "KVM internal error"  # QEMU then waits for a debugger
-CONSOLE_LINES = 60
+CONSOLE_LINES = 120
 KERNEL_WORDS = ("console=ttyS0", "quiet", "loglevel=5", "panic=-1", "rdinit=/init",
                 # Emulated, these cost time.
-                "mitigations=off", "nokaslr", "tsc=reliable", "no_timer_check",
+                "mitigations=off", "init_on_alloc=0", "nokaslr", "tsc=reliable", "no_timer_check",
                 "random.trust_cpu=on")
 
 
@@ -45,7 +45,7 @@ class Run:
     devices: int = 2
     mtu: int = 4200  # room for 4096 bytes of RoCE
     memory_mib: int = 2048
-    processors: int = 2
+    processors: int = 1
     accelerator: str = "auto"  # or kvm, tcg
 
 
