@@ -116,9 +116,10 @@ std::optional<Device::Event> Device::nextEvent() {
       case IBV_EVENT_GID_CHANGE:
         return Event{type, port};
       case IBV_EVENT_DEVICE_FATAL:
+      case IBV_EVENT_CQ_ERR:
         return Event{type, 0};
       default:
-        // Of one queue pair or queue: its completions tell. Or of the subnet manager, or good news.
+        // Of one queue pair: its completions tell. Or of the subnet manager, or good news.
         break;
     }
   }
@@ -224,6 +225,9 @@ void Port::onEvent(const Device::Event& event, std::chrono::milliseconds patienc
       break;
     case IBV_EVENT_DEVICE_FATAL:
       setTrouble("has failed: its adapter needs a reset", Deadline::immediate());
+      break;
+    case IBV_EVENT_CQ_ERR:
+      setTrouble("has lost a completion: a queue of its adapter has failed", Deadline::immediate());
       break;
     default:
       if (event.type == IBV_EVENT_PORT_ACTIVE) setTrouble({}, Deadline());

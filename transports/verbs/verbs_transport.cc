@@ -266,12 +266,11 @@ void VerbsTransport::watch(std::vector<int>& descriptors) const {
     descriptors.push_back(device->context()->async_fd);
   }
   bool quiet = true;
-  auto& links = const_cast<Links&>(links_);
-  for (auto& [key, link] : links.recvs()) {
+  for (auto& [key, link] : links_.recvs()) {
     quiet &= link.ended() || link.prepareSleep();
     if (link.socket() >= 0) descriptors.push_back(link.socket());
   }
-  for (auto& [key, link] : links.sends()) {
+  for (auto& [key, link] : links_.sends()) {
     quiet &= link.taken() || link.prepareSleep();
     // A peer from which nothing is expected may leave; the end of its socket must wake nobody then.
     if (!link.taken() && link.socket() >= 0) descriptors.push_back(link.socket());

@@ -73,9 +73,9 @@ class VerbsTransport final : public Transport {
   std::vector<std::shared_ptr<Device>> devices_;  // of ports_, each once
   std::vector<std::vector<PortPair>> pairs_;      // by peer; empty: not reached
   int idleTurns_ = 0;
-  mutable bool slept_ = false;
+  mutable bool slept_ = false;  // set by watch(), which also has the links' adapters report
   FileDescriptor alwaysReady_;  // stands for what is there already
-  Links links_;                 // destroyed before the ports
+  mutable Links links_;         // destroyed before the ports
 };
 
 }  // namespace rondo::verbs
