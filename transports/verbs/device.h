@@ -120,6 +120,9 @@ class Port {
   /// Takes note of what the adapter says. @param patience for a port that is down to come back
   void onEvent(const Device::Event& event, std::chrono::milliseconds patience);
 
+  /// What is wrong with it, though it may pass; empty: nothing is known to be.
+  const std::string& suspicion() const { return trouble_; }
+
   /// Why nothing can cross it any more; empty: nothing is known to be wrong, or it may pass.
   std::string trouble() const { return giveUp_.passed() ? trouble_ : std::string(); }
 

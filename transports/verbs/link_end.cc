@@ -27,6 +27,8 @@ const char* hintFor(ibv_wc_status status) {
     case IBV_WC_RETRY_EXC_ERR:
       return "; the peer's adapter does not answer: its process or host has ended, a port or cable "
              "is down, or the two addresses cannot reach each other";
+    case IBV_WC_WR_FLUSH_ERR:
+      return "; the adapter has stopped the queue pair and says no more";
     case IBV_WC_RNR_RETRY_EXC_ERR:
       return "; the peer has no receive posted, which is a bug";
     case IBV_WC_REM_ACCESS_ERR:
@@ -36,6 +38,9 @@ const char* hintFor(ibv_wc_status status) {
       return "";
   }
 }
+
+/// Soft-RoCE has reported the cause within 1 ms of the first request that was not tried.
+constexpr std::chrono::milliseconds kCausePatience{200};
 
 }  // namespace
 
@@ -99,6 +104,30 @@ void LinkEnd::sayGoodbye(std::uint64_t count) {
   socket_.reset();
 }
 
+void LinkEnd::noteFailure(const ibv_wc& completion) {
+  const bool isCause = completion.status != IBV_WC_WR_FLUSH_ERR;
+  if (isCause && !causeIsKnown_) {
+    failure_ = describeFailure(completion);
+    causeDue_ = Deadline::immediate();
+    causeIsKnown_ = true;
+  } else if (failure_.empty()) {
+    failure_ = describeFailure(completion);
+    causeDue_ = Deadline::within(kCausePatience);
+  }
+}
+
+void LinkEnd::sayFailure() {
+  if (!socket_) return;
+  appendFailure(socket_->output(), failure_);
+  (void)socket_->send();  // so little always fits
+}
+
+Result<std::string> LinkEnd::failureOfPeer(const Frame& message) const {
+  const Result<std::string> why = readFailure(message);
+  if (!why.ok()) return brokenProtocol(why.status().message());
+  return fmt::format("its adapter has failed: {}", *why);
+}
+
 SlotEntry* LinkEnd::header(std::uint64_t number) {
   PrivateConnection& connection = *parts_.connection;
   return reinterpret_cast<SlotEntry*>(connection.behindSlots()) + number % connection.slotCount();
@@ -106,7 +135,7 @@ SlotEntry* LinkEnd::header(std::uint64_t number) {
 
 std::string LinkEnd::describeFailure(const ibv_wc& completion) const {
   const Port& port = parts_.pair->port();
-  const std::string trouble = port.trouble();
+  const std::string& trouble = port.suspicion();
   return fmt::format("{} to rank {}: {} ({}, vendor's code {}){}{}{}", port.name(), peer(),
                      port.device().library().statusText(completion.status),
                      static_cast<int>(completion.status), completion.vendor_err,

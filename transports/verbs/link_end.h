@@ -51,7 +51,9 @@ class LinkEnd {
 
   /// Has the device report the next completion.
   /// @return false if there is something to do already.
-  bool prepareSleep() { return parts_.pair == nullptr || parts_.pair->prepareSleep(); }
+  bool prepareSleep() {
+    return parts_.pair == nullptr || (failure_.empty() && parts_.pair->prepareSleep());
+  }
 
   /// Slots that were filled at this end, so far: by the executor or by the peer.
   std::uint64_t filled() const {
@@ -92,8 +94,23 @@ class LinkEnd {
   /// Where the header of filling `number` is.
   SlotEntry* header(std::uint64_t number);
 
-  /// What a completion that is no success means.
-  std::string describeFailure(const ibv_wc& completion) const;
+  /// Takes note of a completion that is no success: nothing can be posted from now on. That of
+  /// the request that failed may come after those of requests that were not tried, which only say
+  /// that the queue pair has stopped.
+  void noteFailure(const ibv_wc& completion);
+
+  /// What has failed, as far as it is known; empty: nothing has.
+  const std::string& failure() const { return failure_; }
+
+  /// Whether the failure is all that will be known of it.
+  bool failureIsKnown() const { return !failure_.empty() && causeDue_.passed(); }
+
+  /// Tells the peer why this end ends.
+  void sayFailure();
+
+  /// Why the connection ends, by the peer's message that its end has failed.
+  /// @errors Mismatch.
+  Result<std::string> failureOfPeer(const Frame& message) const;
 
   Status brokenProtocol(std::string_view fault) const;
 
@@ -101,7 +118,12 @@ class LinkEnd {
   Endpoint peerEnd_;  ///< once connected
 
  private:
+  std::string describeFailure(const ibv_wc& completion) const;
+
   std::optional<ControlLink> socket_;
+  std::string failure_;
+  bool causeIsKnown_ = false;
+  Deadline causeDue_;  // when to wait no more for a completion that tells more
   bool connected_ = false;
 };
 

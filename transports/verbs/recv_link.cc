@@ -18,7 +18,7 @@ Result<bool> RecvLink::progress(bool look) {
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
   if (ended_ || !connected()) return false;
   Result<bool> moved = takeCompletions();
-  if (!moved.ok() || ended_ || endIfAllCame()) return moved;
+  if (!moved.ok() || ended_ || endIfAllCame() || !failure().empty()) return moved;
   const Result<bool> credited = sendCredit();
   RONDO_RETURN_IF_ERROR(credited.status());
   return *moved || *credited;
@@ -32,11 +32,12 @@ Status RecvLink::readMessages() {
       if (last_) return {};
       // What it had sent before is here already: it was acknowledged before the process ended.
       RONDO_RETURN_IF_ERROR(takeCompletions().status());
-      end(std::string(message.status().message()));
+      end(failure().empty() ? std::string(message.status().message()) : failure());
       return {};
     }
     if (!message->has_value()) return {};
     RONDO_RETURN_IF_ERROR(onMessage(**message));
+    if (ended_) return {};
   }
 }
 
@@ -46,6 +47,14 @@ Status RecvLink::onMessage(const Frame& frame) {
     // Only now: the peer sends as soon as it knows this end.
     const Status told = tellEndpoint();
     if (!told.ok()) end(std::string(told.message()));
+    return {};
+  }
+  if (frame.type == static_cast<std::uint16_t>(WireMessage::kFailure)) {
+    const Result<std::string> why = failureOfPeer(frame);
+    RONDO_RETURN_IF_ERROR(why.status());
+    // What it had sent before is here already, as above.
+    RONDO_RETURN_IF_ERROR(takeCompletions().status());
+    end(*why);
     return {};
   }
   if (frame.type != static_cast<std::uint16_t>(WireMessage::kGoodbye)) {
@@ -63,10 +72,14 @@ Result<bool> RecvLink::takeCompletions() {
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
-      end(describeFailure(*completion));
-      return moved;
+      noteFailure(*completion);
+    } else {
+      RONDO_RETURN_IF_ERROR(onCompletion(*completion));
     }
-    RONDO_RETURN_IF_ERROR(onCompletion(*completion));
+  }
+  if (!ended_ && failureIsKnown()) {
+    sayFailure();
+    end(failure());
   }
   return moved;
 }

@@ -24,7 +24,7 @@ Result<bool> SendLink::progress(bool look) {
   if (ended()) return false;
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
   Result<bool> completed = takeCompletions();
-  if (!completed.ok() || ended() || !connected()) return completed;
+  if (!completed.ok() || ended() || !connected() || !failure().empty()) return completed;
   const Result<bool> posted = postSlots();
   RONDO_RETURN_IF_ERROR(posted.status());
   return *posted || *completed;
@@ -36,7 +36,7 @@ Status SendLink::readMessages() {
     if (!message.ok()) {
       // The last credits may have come before.
       RONDO_RETURN_IF_ERROR(takeCompletions().status());
-      end(std::string(message.status().message()));
+      end(failure().empty() ? std::string(message.status().message()) : failure());
       return {};
     }
     if (!message->has_value()) return {};
@@ -48,6 +48,13 @@ Status SendLink::readMessages() {
 Status SendLink::onMessage(const Frame& frame) {
   if (frame.type == static_cast<std::uint16_t>(WireMessage::kEndpoint) && !connected()) {
     return connectTo(frame);
+  }
+  if (frame.type == static_cast<std::uint16_t>(WireMessage::kFailure)) {
+    const Result<std::string> why = failureOfPeer(frame);
+    RONDO_RETURN_IF_ERROR(why.status());
+    RONDO_RETURN_IF_ERROR(takeCompletions().status());
+    end(*why);
+    return {};
   }
   if (frame.type != static_cast<std::uint16_t>(WireMessage::kGoodbye)) {
     return brokenProtocol("its message has no place here");
@@ -66,11 +73,14 @@ Result<bool> SendLink::takeCompletions() {
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
-      // Those that follow only say that the queue pair has stopped.
-      end(describeFailure(*completion));
-      return moved;
+      noteFailure(*completion);
+    } else {
+      RONDO_RETURN_IF_ERROR(onCompletion(*completion));
     }
-    RONDO_RETURN_IF_ERROR(onCompletion(*completion));
+  }
+  if (!ended() && failureIsKnown()) {
+    sayFailure();
+    end(failure());
   }
   return moved;
 }

@@ -44,6 +44,13 @@ void appendGoodbye(std::vector<std::byte>& stream, std::uint64_t count) {
   append(stream, WireMessage::kGoodbye, fields);
 }
 
+void appendFailure(std::vector<std::byte>& stream, std::string_view why) {
+  constexpr std::size_t kMostBytes = 1000;
+  FieldWriter fields;
+  fields.putString(why.substr(0, kMostBytes));
+  append(stream, WireMessage::kFailure, fields);
+}
+
 Result<Endpoint> readEndpoint(const Frame& frame) {
   FieldReader fields(frame.payload);
   Endpoint endpoint;
@@ -69,6 +76,13 @@ Result<std::uint64_t> readGoodbye(const Frame& frame) {
   const std::uint64_t count = fields.takeU64();
   RONDO_RETURN_IF_ERROR(fields.finish());
   return count;
+}
+
+Result<std::string> readFailure(const Frame& frame) {
+  FieldReader fields(frame.payload);
+  std::string why = fields.takeString();
+  RONDO_RETURN_IF_ERROR(fields.finish());
+  return why;
 }
 
 }  // namespace rondo::verbs

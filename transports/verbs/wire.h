@@ -7,10 +7,13 @@
 //     receiver -> sender   SEND WITH IMMEDIATE of nothing; immediate: slots released so far
 //
 // By its socket, as frames: each end's Endpoint, the sender's first; then nothing until one end
-// closes and says how far it has got (Goodbye). Its end without that is the end of a process.
+// closes and says how far it has got (Goodbye), or has failed and says why (Failure). Its end
+// without either is the end of a process.
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -22,7 +25,7 @@
 namespace rondo::verbs {
 
 /// Frame::type. Apart from those of rendezvous and control plane.
-enum class WireMessage : std::uint16_t { kEndpoint = 64, kGoodbye = 65 };
+enum class WireMessage : std::uint16_t { kEndpoint = 64, kGoodbye = 65, kFailure = 66 };
 
 /// An end of a connection, as the other needs to know it.
 struct Endpoint {
@@ -48,9 +51,13 @@ void appendEndpoint(std::vector<std::byte>& stream, const Endpoint& endpoint);
 /// @param count of a sender: slots sent; of a receiver: slots released
 void appendGoodbye(std::vector<std::byte>& stream, std::uint64_t count);
 
+/// @param why what this end's adapter has said; cut if it is long
+void appendFailure(std::vector<std::byte>& stream, std::string_view why);
+
 /// @errors PeerLost: it is no such message, or one with impossible numbers.
 Result<Endpoint> readEndpoint(const Frame& frame);
 Result<std::uint64_t> readGoodbye(const Frame& frame);
+Result<std::string> readFailure(const Frame& frame);
 
 /// The number of which `low` has the lower 32 bits, and which is `before` or follows it within
 /// 2^32.
