@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,9 +103,11 @@ rondoResult_t sumOnAndOn(rondoComm_t comm, const SharedPage& shared) {
 bool tellsAll(rondoResult_t result, const std::string& message) {
   const auto has = [&](const char* part) { return message.find(part) != std::string::npos; };
   const bool port = has("rxe1 port 1 has gone down");
-  const bool connection = has(" port 1 to rank ") && has("transport retry counter exceeded");
+  // Soft-RoCE says no more of requests that its network does not take.
+  const bool cause = has("transport retry counter exceeded") ||
+                     (has("Work Request Flushed Error") && has("the port has gone down"));
   return (result == rondoPeerLost || result == rondoSystemError) && has("rank 1") && has("rxe") &&
-         (port || connection);
+         (port || (has(" port 1 to rank ") && cause));
 }
 
 int failThenGoOn(int rank, const rondoUniqueId_t& id, const SharedPage& shared) {
@@ -150,10 +151,10 @@ TEST(RxeCable, ACutIsAnErrorInWordsOnAllRanksAndNoLongerThanItLasts) {
                       [] { EXPECT_TRUE(setCable(kCutDevice, true)); });
 }
 
-/// No device sees it: what one sends comes nowhere.
+/// No device sees it: the switch drops what one sends and what it shall get.
 TEST(RxeCable, ASilentPathIsAnErrorInWordsOnAllRanksAndNoLongerThanItLasts) {
-  std::optional<PacketLoss> loss;
-  expectErrorsInWords([&] { loss.emplace(kHosts.devices(), "100%"); }, [&] { loss.reset(); });
+  expectErrorsInWords([] { EXPECT_TRUE(setForwarding(kCutDevice, false)); },
+                      [] { EXPECT_TRUE(setForwarding(kCutDevice, true)); });
 }
 
 TEST(RxeCable, AMomentOfSilenceIsNoError) {
@@ -165,11 +166,9 @@ TEST(RxeCable, AMomentOfSilenceIsNoError) {
     return wrong + failed(comm, rondoCommDestroy(comm));
   });
   EXPECT_TRUE(waitUntil([&] { return shared->running == kRanks; })) << "nothing ran";
-  {
-    const PacketLoss loss(kHosts.devices(), "100%");
-    std::this_thread::sleep_for(milliseconds{300});
-    EXPECT_GT(loss.packets(), 0U);
-  }
+  EXPECT_TRUE(setForwarding(kCutDevice, false));
+  std::this_thread::sleep_for(milliseconds{300});
+  EXPECT_TRUE(setForwarding(kCutDevice, true));
   std::this_thread::sleep_for(milliseconds{500});
   shared->enough = true;
   processes.expectSuccess();

@@ -44,6 +44,13 @@ bool setCable(int device, bool whole) {
   return runTool({"ip", "link", "set", fmt::format("sw{}", device), whole ? "up" : "down"});
 }
 
+bool setForwarding(int device, bool on) {
+  const std::string blocking = "4";
+  const std::string forwarding = "3";
+  return runTool({"bridge", "link", "set", "dev", fmt::format("sw{}", device), "state",
+                  on ? forwarding : blocking});
+}
+
 bool isActive(int device) {
   std::ifstream file(portFolder(device) + "/state");
   std::string number;

@@ -22,6 +22,9 @@ struct RxeHosts {
 /// Cuts the cable of device `device`, or repairs it.
 bool setCable(int device, bool whole);
 
+/// Has the switch drop what comes from device `device` or goes there, or forward it again.
+bool setForwarding(int device, bool on);
+
 /// Whether the device's port is ACTIVE.
 bool isActive(int device);
 

@@ -82,3 +82,17 @@ rondo_add_guest_program(verbs_rxe_transport_test
 rondo_add_guest_program(verbs_rxe_ranks_test
   SOURCES rxe_cable_test.cc rxe_collectives_test.cc rxe_network.cc
   LIBRARIES rondo_forked_ranks)
+
+# All of it in one guest, since booting takes longer than most tests. Not for sanitizers: what they
+# would find in emulated hours, they find over the double in minutes.
+if(Python3_FOUND AND NOT RONDO_SANITIZE)
+  rondo_add_command_test(verbs_rxe_suite LABELS verbs_rxe TIMEOUT 400
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/rxe_guest/guest.py
+      --devices 4 --deadline 360
+      --carry $<TARGET_FILE:verbs_rxe_transport_test> --carry $<TARGET_FILE:verbs_rxe_ranks_test>
+      --carry ${CMAKE_CURRENT_LIST_DIR}/rxe_suite.sh
+      "sh rxe_suite.sh")
+  # How the guest is started and ended, without one.
+  rondo_add_command_test(verbs_rxe_guest_test LABELS verbs_rxe
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/rxe_guest/guest_test.py)
+endif()

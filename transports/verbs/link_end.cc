@@ -39,7 +39,7 @@ const char* hintFor(ibv_wc_status status) {
   }
 }
 
-/// Soft-RoCE has reported the cause within 1 ms of the first request that was not tried.
+/// Also for the port's event to come: soft-RoCE gives no cause if its network takes no packets.
 constexpr std::chrono::milliseconds kCausePatience{200};
 
 }  // namespace
@@ -106,19 +106,14 @@ void LinkEnd::sayGoodbye(std::uint64_t count) {
 
 void LinkEnd::noteFailure(const ibv_wc& completion) {
   const bool isCause = completion.status != IBV_WC_WR_FLUSH_ERR;
-  if (isCause && !causeIsKnown_) {
-    failure_ = describeFailure(completion);
-    causeDue_ = Deadline::immediate();
-    causeIsKnown_ = true;
-  } else if (failure_.empty()) {
-    failure_ = describeFailure(completion);
-    causeDue_ = Deadline::within(kCausePatience);
-  }
+  if (failing() && (!isCause || failure_->status != IBV_WC_WR_FLUSH_ERR)) return;
+  failure_ = completion;
+  causeDue_ = isCause ? Deadline::immediate() : Deadline::within(kCausePatience);
 }
 
 void LinkEnd::sayFailure() {
   if (!socket_) return;
-  appendFailure(socket_->output(), failure_);
+  appendFailure(socket_->output(), describeFailure());
   (void)socket_->send();  // so little always fits
 }
 
@@ -133,13 +128,13 @@ SlotEntry* LinkEnd::header(std::uint64_t number) {
   return reinterpret_cast<SlotEntry*>(connection.behindSlots()) + number % connection.slotCount();
 }
 
-std::string LinkEnd::describeFailure(const ibv_wc& completion) const {
+std::string LinkEnd::describeFailure() const {
   const Port& port = parts_.pair->port();
   const std::string& trouble = port.suspicion();
   return fmt::format("{} to rank {}: {} ({}, vendor's code {}){}{}{}", port.name(), peer(),
-                     port.device().library().statusText(completion.status),
-                     static_cast<int>(completion.status), completion.vendor_err,
-                     trouble.empty() ? "" : "; the port ", trouble, hintFor(completion.status));
+                     port.device().library().statusText(failure_->status),
+                     static_cast<int>(failure_->status), failure_->vendor_err,
+                     trouble.empty() ? "" : "; the port ", trouble, hintFor(failure_->status));
 }
 
 Status LinkEnd::brokenProtocol(std::string_view fault) const {

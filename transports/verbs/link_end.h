@@ -52,7 +52,7 @@ class LinkEnd {
   /// Has the device report the next completion.
   /// @return false if there is something to do already.
   bool prepareSleep() {
-    return parts_.pair == nullptr || (failure_.empty() && parts_.pair->prepareSleep());
+    return parts_.pair == nullptr || (!failing() && parts_.pair->prepareSleep());
   }
 
   /// Slots that were filled at this end, so far: by the executor or by the peer.
@@ -99,11 +99,13 @@ class LinkEnd {
   /// that the queue pair has stopped.
   void noteFailure(const ibv_wc& completion);
 
-  /// What has failed, as far as it is known; empty: nothing has.
-  const std::string& failure() const { return failure_; }
+  bool failing() const { return failure_.has_value(); }
 
-  /// Whether the failure is all that will be known of it.
-  bool failureIsKnown() const { return !failure_.empty() && causeDue_.passed(); }
+  /// Whether nothing more will be known of it.
+  bool failureIsKnown() const { return failing() && causeDue_.passed(); }
+
+  /// What has failed.
+  std::string describeFailure() const;
 
   /// Tells the peer why this end ends.
   void sayFailure();
@@ -118,11 +120,8 @@ class LinkEnd {
   Endpoint peerEnd_;  ///< once connected
 
  private:
-  std::string describeFailure(const ibv_wc& completion) const;
-
   std::optional<ControlLink> socket_;
-  std::string failure_;
-  bool causeIsKnown_ = false;
+  std::optional<ibv_wc> failure_;
   Deadline causeDue_;  // when to wait no more for a completion that tells more
   bool connected_ = false;
 };

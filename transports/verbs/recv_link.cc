@@ -18,7 +18,7 @@ Result<bool> RecvLink::progress(bool look) {
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
   if (ended_ || !connected()) return false;
   Result<bool> moved = takeCompletions();
-  if (!moved.ok() || ended_ || endIfAllCame() || !failure().empty()) return moved;
+  if (!moved.ok() || ended_ || endIfAllCame() || failing()) return moved;
   const Result<bool> credited = sendCredit();
   RONDO_RETURN_IF_ERROR(credited.status());
   return *moved || *credited;
@@ -32,7 +32,7 @@ Status RecvLink::readMessages() {
       if (last_) return {};
       // What it had sent before is here already: it was acknowledged before the process ended.
       RONDO_RETURN_IF_ERROR(takeCompletions().status());
-      end(failure().empty() ? std::string(message.status().message()) : failure());
+      end(failing() ? describeFailure() : std::string(message.status().message()));
       return {};
     }
     if (!message->has_value()) return {};
@@ -79,7 +79,7 @@ Result<bool> RecvLink::takeCompletions() {
   }
   if (!ended_ && failureIsKnown()) {
     sayFailure();
-    end(failure());
+    end(describeFailure());
   }
   return moved;
 }

@@ -24,7 +24,7 @@ Result<bool> SendLink::progress(bool look) {
   if (ended()) return false;
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
   Result<bool> completed = takeCompletions();
-  if (!completed.ok() || ended() || !connected() || !failure().empty()) return completed;
+  if (!completed.ok() || ended() || !connected() || failing()) return completed;
   const Result<bool> posted = postSlots();
   RONDO_RETURN_IF_ERROR(posted.status());
   return *posted || *completed;
@@ -36,7 +36,7 @@ Status SendLink::readMessages() {
     if (!message.ok()) {
       // The last credits may have come before.
       RONDO_RETURN_IF_ERROR(takeCompletions().status());
-      end(failure().empty() ? std::string(message.status().message()) : failure());
+      end(failing() ? describeFailure() : std::string(message.status().message()));
       return {};
     }
     if (!message->has_value()) return {};
@@ -80,7 +80,7 @@ Result<bool> SendLink::takeCompletions() {
   }
   if (!ended() && failureIsKnown()) {
     sayFailure();
-    end(failure());
+    end(describeFailure());
   }
   return moved;
 }

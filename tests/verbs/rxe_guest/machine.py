@@ -47,6 +47,7 @@ class Run:
     memory_mib: int = 2048
     processors: int = 1
     accelerator: str = "auto"  # or kvm, tcg
+    qemu: str = QEMU
 
 
 @dataclass
@@ -148,7 +149,7 @@ class _Boot:
             with open(path, "wb"):
                 pass
         self._command = [
-            QEMU, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
+            what.qemu, "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
             "-machine", "q35,graphics=off", *_accelerator_options(accelerator),
             "-smp", str(what.processors), "-m", str(what.memory_mib),
             "-kernel", kernel, "-initrd", image, "-append", " ".join(KERNEL_WORDS),
@@ -169,7 +170,7 @@ class _Boot:
                                               stdout=subprocess.PIPE, stderr=errors,
                                               preexec_fn=_end_with_parent)
             except OSError as error:
-                raise GuestFailed(f"cannot run {QEMU}: {error.strerror} (Debian's package "
+                raise GuestFailed(f"cannot run {self._command[0]}: {error.strerror} (Debian's package "
                                   "qemu-system-x86 has it)") from None
         copier = threading.Thread(target=self._copy_output)
         copier.start()
