@@ -151,7 +151,7 @@ TEST(RxeCable, ACutIsAnErrorInWordsOnAllRanksAndNoLongerThanItLasts) {
                       [] { EXPECT_TRUE(setCable(kCutDevice, true)); });
 }
 
-/// No device sees it: the switch drops what one sends and what it shall get.
+/// No device sees it: what one sends, and what it shall get, is dropped on the way.
 TEST(RxeCable, ASilentPathIsAnErrorInWordsOnAllRanksAndNoLongerThanItLasts) {
   expectErrorsInWords([] { EXPECT_TRUE(setForwarding(kCutDevice, false)); },
                       [] { EXPECT_TRUE(setForwarding(kCutDevice, true)); });

@@ -45,10 +45,9 @@ bool setCable(int device, bool whole) {
 }
 
 bool setForwarding(int device, bool on) {
-  const std::string blocking = "4";
-  const std::string forwarding = "3";
-  return runTool({"bridge", "link", "set", "dev", fmt::format("sw{}", device), "state",
-                  on ? forwarding : blocking});
+  const std::string port = fmt::format("sw{}", device);
+  if (on) return runTool({"ip", "link", "set", port, "master", "switch"});
+  return runTool({"ip", "link", "set", port, "nomaster"});
 }
 
 bool isActive(int device) {

@@ -22,7 +22,8 @@ struct RxeHosts {
 /// Cuts the cable of device `device`, or repairs it.
 bool setCable(int device, bool whole);
 
-/// Has the switch drop what comes from device `device` or goes there, or forward it again.
+/// Takes the cable of device `device` out of the switch, which the device does not notice, or puts
+/// it back.
 bool setForwarding(int device, bool on);
 
 /// Whether the device's port is ACTIVE.
