@@ -119,6 +119,25 @@ TEST_F(FaultTest, ASilentPathEndsTheConnectionInWords) {
   EXPECT_TRUE(team_[0].flushed() && team_[0].taken()) << "nothing can cross any more";
 }
 
+TEST_F(FaultTest, ThePeerIsToldWhatFailed) {
+  pass(3);
+  rondoVerbsFailRequest(1, IBV_WC_RETRY_EXC_ERR);
+  send_.step();
+  team_.progressUntil([&] { return !team_[1].whyLost(0).empty(); });
+  EXPECT_THAT(team_[1].whyLost(0),
+              HasSubstr("its adapter has failed: rdma0 port 1 to rank 1: transport retry counter"));
+  EXPECT_TRUE(team_[1].drained(0));
+}
+
+/// Soft-RoCE does that if its network takes no packets.
+TEST_F(FaultTest, RequestsThatAreNotTriedEndTheConnectionThoughNothingSaysWhy) {
+  pass(3);
+  rondoVerbsFailRequest(1, IBV_WC_WR_FLUSH_ERR);
+  send_.step();
+  team_.progressUntil([&] { return !team_[0].whyLost(1).empty(); });
+  EXPECT_THAT(team_[0].whyLost(1), HasSubstr("the adapter has stopped the queue pair"));
+}
+
 TEST_F(FaultTest, ACreditThatFailsEndsTheConnection) {
   send_.step();
   team_.progressUntil([&] { return recv_.full(); });
