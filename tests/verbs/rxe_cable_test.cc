@@ -28,8 +28,9 @@ constexpr RxeHosts kHosts{4, 1};
 constexpr int kCutDevice = 1;  // and rank
 constexpr std::size_t kCount = 20000;
 
-/// Adapters repeat for 8 times 0.13 s, and soft-RoCE waits up to twice as long as asked.
-constexpr const char* kAckTimeout = "15";
+/// RONDO_IB_TIMEOUT: adapters give up after about 1 s, or 7 s.
+constexpr const char* kImpatient = "15";
+constexpr const char* kPatient = "18";
 constexpr std::int64_t kOperationTimeoutMs = 20000;
 
 /// What ranks and the one who cuts cables tell each other.
@@ -74,10 +75,10 @@ bool waitUntil(const Condition& condition, milliseconds limit = milliseconds{200
   return true;
 }
 
-rondoComm_t joinOverRxe(int rank, const rondoUniqueId_t& id) {
+rondoComm_t joinOverRxe(int rank, const rondoUniqueId_t& id, const char* ackTimeout) {
   // NOLINTBEGIN(concurrency-mt-unsafe): a forked child has one thread
   ::setenv("RONDO_IB_DEVICES", kHosts.devicesOf(rank).c_str(), 1);
-  ::setenv("RONDO_IB_TIMEOUT", kAckTimeout, 1);
+  ::setenv("RONDO_IB_TIMEOUT", ackTimeout, 1);
   // NOLINTEND(concurrency-mt-unsafe)
   return joinOrExit(kRanks, rank, id, kOperationTimeoutMs);
 }
@@ -111,7 +112,7 @@ bool tellsAll(rondoResult_t result, const std::string& message) {
 }
 
 int failThenGoOn(int rank, const rondoUniqueId_t& id, const SharedPage& shared) {
-  rondoComm_t comm = joinOverRxe(rank, id);
+  rondoComm_t comm = joinOverRxe(rank, id, kImpatient);
   const rondoResult_t result = sumOnAndOn(comm, shared);
   const std::string message = rondoGetLastError(comm);
   std::fprintf(stderr, "rank %d: %s\n", rank, message.c_str());
@@ -125,7 +126,7 @@ int failThenGoOn(int rank, const rondoUniqueId_t& id, const SharedPage& shared) 
     shared->idIsMade = true;
   }
   if (!waitUntil([&] { return shared->idIsMade.load(); })) return 5;
-  comm = joinOverRxe(rank, shared->secondId);
+  comm = joinOverRxe(rank, shared->secondId, kImpatient);
   const int wrong = callEverything(comm, kRanks, rank, 1000);
   return wrong + failed(comm, rondoCommDestroy(comm)) > 0 ? 6 : 0;
 }
@@ -160,7 +161,7 @@ TEST(RxeCable, ASilentPathIsAnErrorInWordsOnAllRanksAndNoLongerThanItLasts) {
 TEST(RxeCable, AMomentOfSilenceIsNoError) {
   const SharedPage shared;
   ForkedRanks processes(kRanks, [&](int rank, const rondoUniqueId_t& id) {
-    rondoComm_t comm = joinOverRxe(rank, id);
+    rondoComm_t comm = joinOverRxe(rank, id, kPatient);
     const rondoResult_t result = sumOnAndOn(comm, shared);
     const int wrong = failed(comm, result);
     return wrong + failed(comm, rondoCommDestroy(comm));
