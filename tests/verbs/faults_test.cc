@@ -128,6 +128,15 @@ TEST_F(FaultTest, ASilentPathIsAnErrorInWords) {
   EXPECT_EQ(team_[0].whyLost(1), "");
 }
 
+/// Soft-RoCE does that if its network takes no packets.
+TEST_F(FaultTest, RequestsThatAreNotTriedAreAnErrorThoughNothingSaysWhy) {
+  pass(3);
+  rondoVerbsFailRequest(1, IBV_WC_WR_FLUSH_ERR);
+  send_.step();
+  EXPECT_THAT(std::string(errorOn(0).message()),
+              HasSubstr("the adapter has stopped the queue pair"));
+}
+
 TEST_F(FaultTest, ACreditThatFailsIsAnError) {
   send_.step();
   team_.progressUntil([&] { return recv_.full(); });

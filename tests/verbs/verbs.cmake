@@ -67,3 +67,34 @@ foreach(name IN ITEMS fallback paths)
   set_property(TEST verbs_${name}_test APPEND PROPERTY ENVIRONMENT
     "LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>")
 endforeach()
+
+# The real libibverbs with the kernel's soft-RoCE devices, in a virtual machine: programs that only
+# run there.
+#   rondo_add_guest_program(<name> SOURCES <file...> LIBRARIES <target...>)
+function(rondo_add_guest_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  list(TRANSFORM arg_SOURCES PREPEND ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/)
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main rondo_build_flags)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+rondo_add_guest_program(verbs_rxe_transport_test
+  SOURCES rxe_transport_test.cc
+  LIBRARIES rondo_transport_body)
+rondo_add_guest_program(verbs_rxe_ranks_test
+  SOURCES rxe_cable_test.cc rxe_collectives_test.cc rxe_network.cc
+  LIBRARIES rondo_forked_ranks)
+
+# All of it in one guest, since booting takes longer than most tests. Not for sanitizers: what they
+# would find in emulated hours, they find over the double in minutes.
+if(Python3_FOUND AND NOT RONDO_SANITIZE)
+  rondo_add_command_test(verbs_rxe_suite LABELS verbs_rxe TIMEOUT 400
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/rxe_guest/guest.py
+      --devices 4 --deadline 360
+      --carry $<TARGET_FILE:verbs_rxe_transport_test> --carry $<TARGET_FILE:verbs_rxe_ranks_test>
+      --carry ${CMAKE_CURRENT_LIST_DIR}/rxe_suite.sh
+      "sh rxe_suite.sh")
+  # How the guest is started and ended, without one.
+  rondo_add_command_test(verbs_rxe_guest_test LABELS verbs_rxe
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/rxe_guest/guest_test.py)
+endif()

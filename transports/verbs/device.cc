@@ -243,6 +243,11 @@ void Port::onEvent(const Device::Event& event, std::chrono::milliseconds patienc
   }
 }
 
+std::string Port::suspicion() const {
+  if (!fault_.empty()) return fault_;
+  return backBy_.never() ? "" : "has gone down";
+}
+
 std::string Port::trouble() const {
   if (used_.empty()) return {};
   if (!fault_.empty()) return fault_;

@@ -124,6 +124,9 @@ class Port {
   /// Takes note of what the adapter says. @param patience for a port that is down to come back
   void onEvent(const Device::Event& event, std::chrono::milliseconds patience);
 
+  /// What is wrong with it, though it may pass; empty: nothing is known to be.
+  std::string suspicion() const;
+
   /// Why nothing can cross it any more; empty: nothing is known to be wrong, or it may pass, or no
   /// connection uses what is wrong.
   std::string trouble() const;

@@ -28,6 +28,8 @@ const char* hintFor(ibv_wc_status status) {
       return "; the peer's adapter does not answer: its process or host has ended, a port or cable "
              "is down, or the two addresses cannot reach each other, as those of networks that no "
              "router joins: RONDO_IB_DEVICES chooses adapters, RONDO_TRANSPORT does without them";
+    case IBV_WC_WR_FLUSH_ERR:
+      return "; the adapter has stopped the queue pair and says no more";
     case IBV_WC_RNR_RETRY_EXC_ERR:
       return "; the peer has no receive posted, which is a bug";
     case IBV_WC_REM_ACCESS_ERR:
@@ -37,6 +39,9 @@ const char* hintFor(ibv_wc_status status) {
       return "";
   }
 }
+
+/// Also for the port's event to come: soft-RoCE gives no cause if its network takes no packets.
+constexpr std::chrono::milliseconds kCausePatience{200};
 
 }  // namespace
 
@@ -105,13 +110,20 @@ SlotEntry* LinkEnd::header(std::uint64_t number) {
   return reinterpret_cast<SlotEntry*>(connection.behindSlots()) + number % connection.slotCount();
 }
 
-std::string LinkEnd::describeFailure(const ibv_wc& completion) const {
+void LinkEnd::noteFailure(const ibv_wc& completion) {
+  const bool isCause = completion.status != IBV_WC_WR_FLUSH_ERR;
+  if (failing() && (!isCause || failure_->status != IBV_WC_WR_FLUSH_ERR)) return;
+  failure_ = completion;
+  causeDue_ = isCause ? Deadline::immediate() : Deadline::within(kCausePatience);
+}
+
+std::string LinkEnd::describeFailure() const {
   const Port& port = parts_.pair->port();
-  const std::string trouble = port.trouble();
+  const std::string trouble = port.suspicion();
   return fmt::format("{} to rank {}: {} ({}, vendor's code {}){}{}{}", port.name(), peer(),
-                     port.device().library().statusText(completion.status),
-                     static_cast<int>(completion.status), completion.vendor_err,
-                     trouble.empty() ? "" : "; the port ", trouble, hintFor(completion.status));
+                     port.device().library().statusText(failure_->status),
+                     static_cast<int>(failure_->status), failure_->vendor_err,
+                     trouble.empty() ? "" : "; the port ", trouble, hintFor(failure_->status));
 }
 
 Status LinkEnd::brokenProtocol(std::string_view fault) const {

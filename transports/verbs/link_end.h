@@ -51,7 +51,7 @@ class LinkEnd {
 
   /// Has the device report the next completion.
   /// @return false if there is something to do already.
-  bool prepareSleep() { return parts_.pair->prepareSleep(); }
+  bool prepareSleep() { return !failing() && parts_.pair->prepareSleep(); }
 
   /// Slots that were filled at this end, so far: by the executor or by the peer.
   std::uint64_t filled() const {
@@ -92,8 +92,18 @@ class LinkEnd {
   /// Where the header of filling `number` is.
   SlotEntry* header(std::uint64_t number);
 
-  /// What a completion that is no success means.
-  std::string describeFailure(const ibv_wc& completion) const;
+  /// Takes note of a completion that is no success: nothing can be posted from now on. That of
+  /// the request that failed may come after those of requests that were not tried, which only say
+  /// that the queue pair has stopped.
+  void noteFailure(const ibv_wc& completion);
+
+  bool failing() const { return failure_.has_value(); }
+
+  /// Whether nothing more will be known of it.
+  bool failureIsKnown() const { return failing() && causeDue_.passed(); }
+
+  /// What has failed.
+  std::string describeFailure() const;
 
   Status brokenProtocol(std::string_view fault) const;
 
@@ -102,6 +112,8 @@ class LinkEnd {
 
  private:
   std::optional<ControlLink> socket_;
+  std::optional<ibv_wc> failure_;
+  Deadline causeDue_;  // when to wait no more for a completion that tells more
   bool connected_ = false;
 };
 

@@ -20,6 +20,10 @@ constexpr std::uint32_t kInlineBytes = 128;
 constexpr std::uint8_t kReceiverPause = 12;
 constexpr std::uint8_t kReceiverRetries = 6;
 
+/// Soft-RoCE takes 7 for without end (rxe_comp.c of Linux 6.12), and would never report a path that
+/// is silent.
+constexpr std::uint8_t kMostSoftRetries = 6;
+
 /// A packet of a connection that had this number before is not taken for one of this.
 std::uint32_t randomPacketNumber() {
   constexpr std::uint32_t kMask = 0xffffff;
@@ -137,7 +141,8 @@ Status QueuePair::readyToSend() {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_RTS;
   attributes.timeout = settings_.timeout;
-  attributes.retry_cnt = settings_.retries;
+  attributes.retry_cnt = port().device().emulated() ? std::min(settings_.retries, kMostSoftRetries)
+                                                    : settings_.retries;
   attributes.rnr_retry = kReceiverRetries;
   attributes.sq_psn = firstPacket_;
   attributes.max_rd_atomic = 0;

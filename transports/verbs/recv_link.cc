@@ -20,7 +20,7 @@ Result<bool> RecvLink::progress(bool look) {
   Result<bool> moved = takeCompletions();
   RONDO_RETURN_IF_ERROR(moved.status());
   RONDO_RETURN_IF_ERROR(explainFailure());
-  if (ended_ || endIfAllCame()) return moved;
+  if (ended_ || endIfAllCame() || failing()) return moved;
   const Result<bool> credited = sendCredit();
   RONDO_RETURN_IF_ERROR(credited.status());
   return *moved || *credited;
@@ -63,24 +63,23 @@ Status RecvLink::onMessage(const Frame& frame) {
 /// What a queue pair fails of may be the peer's end: then its socket has told, as adapters need
 /// seconds to give up.
 Status RecvLink::explainFailure() {
-  if (failure_.empty()) return {};
+  if (!failureIsKnown()) return {};
   RONDO_RETURN_IF_ERROR(readMessages());
   if (ended_ || endIfAllCame()) return {};
-  if (!last_) return Status::systemError("{}", failure_);
-  end(failure_);
+  if (!last_) return Status::systemError("{}", describeFailure());
+  end(describeFailure());
   return {};
 }
 
 Result<bool> RecvLink::takeCompletions() {
   bool moved = false;
-  if (!failure_.empty()) return moved;
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
-      failure_ = describeFailure(*completion);
-      return moved;
+      noteFailure(*completion);
+    } else {
+      RONDO_RETURN_IF_ERROR(onCompletion(*completion));
     }
-    RONDO_RETURN_IF_ERROR(onCompletion(*completion));
   }
   return moved;
 }

@@ -53,7 +53,6 @@ class RecvLink final : public LinkEnd {
   std::uint32_t creditsUnderWay_ = 0;  ///< that the adapter has not reported yet
   std::optional<std::uint64_t> last_;  ///< how many slots the peer has sent when it left
   Deadline lastDue_;                   ///< when they must have come
-  std::string failure_;                ///< of the queue pair; nothing completes any more
   bool ended_ = false;
   std::string whyLost_;
 };

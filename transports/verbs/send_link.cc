@@ -19,7 +19,7 @@ Result<bool> SendLink::progress(bool look) {
   Result<bool> completed = takeCompletions();
   RONDO_RETURN_IF_ERROR(completed.status());
   RONDO_RETURN_IF_ERROR(explainFailure());
-  if (ended() || !connected()) return completed;
+  if (ended() || !connected() || failing()) return completed;
   const Result<bool> posted = postSlots();
   RONDO_RETURN_IF_ERROR(posted.status());
   return *posted || *completed;
@@ -58,22 +58,20 @@ Status SendLink::onMessage(const Frame& frame) {
 /// What a queue pair fails of may be the peer's end: then its socket has told, as adapters need
 /// seconds to give up.
 Status SendLink::explainFailure() {
-  if (failure_.empty()) return {};
+  if (!failureIsKnown()) return {};
   RONDO_RETURN_IF_ERROR(readMessages());
-  return ended() ? Status() : Status::systemError("{}", failure_);
+  return ended() ? Status() : Status::systemError("{}", describeFailure());
 }
 
 Result<bool> SendLink::takeCompletions() {
   bool moved = false;
-  if (!failure_.empty()) return moved;
   while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
     moved = true;
     if (completion->status != IBV_WC_SUCCESS) {
-      // Those that follow only say that the queue pair has stopped.
-      failure_ = describeFailure(*completion);
-      return moved;
+      noteFailure(*completion);
+    } else {
+      RONDO_RETURN_IF_ERROR(onCompletion(*completion));
     }
-    RONDO_RETURN_IF_ERROR(onCompletion(*completion));
   }
   return moved;
 }
@@ -150,7 +148,7 @@ Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
 }
 
 void SendLink::awaitWrites(Deadline deadline) {
-  while (!ended() && failure_.empty() && completed_ < sent_ && !deadline.passed()) {
+  while (!ended() && !failing() && completed_ < sent_ && !deadline.passed()) {
     if (!takeCompletions().ok()) return;
     std::this_thread::yield();
   }

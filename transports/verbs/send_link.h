@@ -64,7 +64,6 @@ class SendLink final : public LinkEnd {
 
   std::uint64_t sent_ = 0;       ///< slots handed to the adapter
   std::uint64_t completed_ = 0;  ///< slots of which it says that they are there
-  std::string failure_;          ///< of the queue pair; nothing completes any more
   std::string gone_;             ///< why nothing can be sent any more
 };
 
