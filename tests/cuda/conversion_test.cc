@@ -77,9 +77,11 @@ TEST(KernelReduction, ScalesAsTheHostDoes) {
 }
 
 TEST(KernelReduction, AveragesOfIntegersTruncateTowardZero) {
-  using Kernel = device::KernelReduction<std::int8_t, ReduceOp::kAvg>;
-  EXPECT_EQ(Kernel::divide(-7, 2), -3);
-  EXPECT_EQ(Kernel::divide(std::numeric_limits<std::int64_t>::min(), 3), -3074457345618258602);
+  using Narrow = device::KernelReduction<std::int8_t, ReduceOp::kAvg>;
+  EXPECT_EQ(Narrow::divide(-7, 2), -3);
+  EXPECT_EQ(Narrow::divide(std::numeric_limits<std::int32_t>::min(), 3), -715827882);
+  using Wide = device::KernelReduction<std::int16_t, ReduceOp::kAvg>;
+  EXPECT_EQ(Wide::divide(std::numeric_limits<std::int64_t>::min(), 3), -3074457345618258602);
 }
 
 }  // namespace
