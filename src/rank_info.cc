@@ -20,6 +20,13 @@ std::string namespaceName(const char* kind) {
   return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : "none";
 }
 
+/// No field is one; as whole numbers they would be out of range.
+bool holdsFractions(const Json& json) {
+  return std::ranges::any_of(json, [](const Json& part) {
+    return part.is_structured() ? holdsFractions(part) : part.is_number_float();
+  });
+}
+
 Status unreadable(int rank) {
   return Status::mismatch(
       "rank {} introduced itself in a way this version does not understand; all ranks must use "
@@ -64,7 +71,7 @@ Result<std::vector<std::string>> decodeTexts(int rank, std::string_view text, st
 
 Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return unreadable(rank);
+  if (!json.is_object() || holdsFractions(json)) return unreadable(rank);
   try {
     RankInfo info;
     json.at("process").get_to(info.process);

@@ -211,7 +211,6 @@ Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
   const std::byte ready{};
   std::vector<std::byte> all(static_cast<std::size_t>(ranks_));
   RONDO_RETURN_IF_ERROR(gather({&ready, 1}, all));
-  links_.allHaveTaken();
   return prepared_.keep(*std::move(operation));
 }
 

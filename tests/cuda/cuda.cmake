@@ -49,13 +49,13 @@ set_tests_properties(kernel_budget_all PROPERTIES FIXTURES_REQUIRED rondo_device
 set(rondo_on_device
   RONDOTEST_ON_DEVICE=1 RONDOTEST_ALL_MEMORY=1 CUDA_LAUNCH_BLOCKING=1
   LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_driver_double>)
-foreach(suite IN ITEMS matrix axis)
-  rondo_add_command_test(cuda_${suite}_test LABELS cuda_emulated TIMEOUT 600
-    COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_${suite}_test>)
-endforeach()
+rondo_add_command_test(cuda_matrix_test LABELS cuda_emulated TIMEOUT 600
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_matrix_test>)
+rondo_add_command_test(cuda_axis_test LABELS cuda_emulated slow TIMEOUT 600
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_axis_test>)
 rondo_add_command_test(cuda_wide_lines_test LABELS cuda_emulated TIMEOUT 600
   COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDO_CUDA_PROTOCOL=wide_lines
-    $<TARGET_FILE:collective_axis_test>)
+    $<TARGET_FILE:collective_soak_test>)
 
 # Threads that meet as processes do, each on a GPU of its own: plain pointers between them, and tcp
 # with the pump.

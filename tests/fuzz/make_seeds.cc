@@ -98,9 +98,12 @@ void writeIntroductions(const std::filesystem::path& folder) {
   RankInfo info;
   info.transports = {"shm", "tcp"};
   info.offers = {"4711\nrondo-0123\nhost", "10.0.0.1:4000,[fd00::1]:4000"};
+  // A number that is none of the whole ones was once taken for one.
+  std::string huge = encodeRankInfo(info);
+  huge.replace(huge.find("\"slotBytes\":0") + 12, 1, "1e89");
   const std::vector<std::string> inputs = {
-      '\0' + encodeRankInfo(info), '\1' + encodeTexts({"", "no socket"}), '\2' + info.offers[0],
-      "\3[fe80::1%lo]:4000", "\003127.0.0.1:65535"};
+      '\0' + encodeRankInfo(info), '\0' + huge,           '\1' + encodeTexts({"", "no socket"}),
+      '\2' + info.offers[0],       "\3[fe80::1%lo]:4000", "\003127.0.0.1:65535"};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto bytes = std::as_bytes(std::span(inputs[i]));
     write(folder / std::to_string(i), {}, {bytes.begin(), bytes.end()});

@@ -58,13 +58,13 @@ TEST(ControlMessages, NewsComeBackAsTheyWere) {
 }
 
 TEST(ControlMessages, OpenDataComesBackAndItsChannelIsChecked) {
-  for (const int channel : {0, 1, kMaxChannels - 1, kMaxChannels, 1 << 30}) {
+  for (const int channel : {0, 1, kMaxConnections - 1, kMaxConnections, 1 << 30}) {
     const OpenData open{DataWire::kVerbs, channel, 65536, 4};
     std::vector<std::byte> stream;
     appendOpenData(stream, open);
     const Frame frame = frameOf(stream);
     const Result<OpenData> read = readOpenData(frame);
-    ASSERT_EQ(read.ok(), channel < kMaxChannels) << channel;
+    ASSERT_EQ(read.ok(), channel < kMaxConnections) << channel;
     if (!read.ok()) continue;
     EXPECT_EQ(*read, open);
     expectWhole(frame, [](const Frame& other) { return readOpenData(other).ok(); });

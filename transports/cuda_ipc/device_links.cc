@@ -91,11 +91,6 @@ DeviceLinks::DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, Slot
       group_(std::move(group)),
       slots_(slots) {}
 
-DeviceLinks::~DeviceLinks() {
-  for (std::unique_ptr<SharedMemory>& named : named_)
-    (void)named.release();  // others may be reading it
-}
-
 Status DeviceLinks::meet(const GatherBytes& gather) {
   Result<DeviceWays> ways = DeviceWays::findOut(self_, gather);
   RONDO_RETURN_IF_ERROR(ways.status());
@@ -154,7 +149,7 @@ Result<DeviceLinks::Given> DeviceLinks::give(std::span<const EndName> fresh) {
     if (bytes[place] == 0) continue;
     Result<SharedMemory> made = makePool(pool, bytes[place]);
     RONDO_RETURN_IF_ERROR(made.status());
-    given.gift.pools[place] = nameForOthers(*made);
+    given.gift.pools[place] = nameMemory(*made, *self_.device, host_);
     given.pools[place] = *std::move(made);
   }
   return given;
@@ -171,11 +166,6 @@ Result<SharedMemory> DeviceLinks::makePool(Pool pool, std::size_t bytes) {
   given_ |= exported;
   own_.push_back(std::make_shared<const Memory>(*std::move(made)));
   return own_.back();
-}
-
-MemoryName DeviceLinks::nameForOthers(const SharedMemory& memory) {
-  named_.push_back(std::make_unique<SharedMemory>(memory));
-  return nameMemory(*named_.back(), *self_.device, host_);
 }
 
 Status DeviceLinks::link(const EndName& name, const Given& own, Opened& others) {

@@ -34,11 +34,6 @@ struct EndName {
 class DeviceLinks {
  public:
   DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, SlotShape slots);
-  ~DeviceLinks();
-  DeviceLinks(const DeviceLinks&) = delete;
-  DeviceLinks& operator=(const DeviceLinks&) = delete;
-  DeviceLinks(DeviceLinks&&) = delete;
-  DeviceLinks& operator=(DeviceLinks&&) = delete;
 
   /// Finds out how ranks reach each other; connect() does it otherwise. Collective.
   /// @errors OutOfMemory, SystemError, those of `gather`.
@@ -62,9 +57,6 @@ class DeviceLinks {
   /// Whether all ranks' connections have lines; the same on all ranks. Between processes only once
   /// they have met.
   bool carriesLines() const { return !self_.acrossProcesses || !ways_->anyWire(); }
-
-  /// All ranks have returned from connect(): what was named to them is named no more.
-  void allHaveTaken() { named_.clear(); }
 
   /// Whether other processes were given memory of this rank's device.
   bool haveGiven() const { return given_; }
@@ -95,7 +87,6 @@ class DeviceLinks {
 
   Result<Given> give(std::span<const EndName> fresh);
   Result<SharedMemory> makePool(Pool pool, std::size_t bytes);
-  MemoryName nameForOthers(const SharedMemory& memory);
   Status link(const EndName& name, const Given& own, Opened& others);
   Status connectOverWire(const EndName& name);
   Result<std::byte*> map(void* memory, std::size_t bytes);
@@ -109,9 +100,6 @@ class DeviceLinks {
   std::optional<DeviceWays> ways_;  // from the first connect() on
   std::map<EndName, device::End> ends_;
   std::vector<SharedMemory> own_;
-  /// What others of this process copy `own_` from, meanwhile: never freed under them, even if this
-  /// rank fails.
-  std::vector<std::unique_ptr<SharedMemory>> named_;
   bool given_ = false;
   std::vector<SharedMemory> opened_;
   std::vector<Memory> mapped_;

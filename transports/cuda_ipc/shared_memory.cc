@@ -33,7 +33,7 @@ MemoryName nameMemory(const SharedMemory& memory, const Device& device, std::uin
   name.host = host;
   name.process = processToken();
   name.bytes = memory->bytes();
-  name.pointer = reinterpret_cast<std::uint64_t>(&memory);
+  name.name = NamedMemory::ofProcess().add(memory);
   name.device = device.ordinal();
   name.uuid = device.uuid();
   if (memory->onHost<std::byte>() != nullptr) return name;
@@ -52,7 +52,11 @@ bool inOwnProcess(const MemoryName& name, std::uint64_t host) {
 }
 
 Result<SharedMemory> openMemory(const MemoryName& name, const Device& device, std::uint64_t host) {
-  if (inOwnProcess(name, host)) return *reinterpret_cast<const SharedMemory*>(name.pointer);
+  if (inOwnProcess(name, host)) {
+    SharedMemory memory = NamedMemory::ofProcess().find(name.name);
+    if (memory == nullptr) return Status::aborted("its owner has given it up");
+    return memory;
+  }
   if (name.exported == 0)
     return Status::systemError("its owner could not export it to other processes");
   Result<Memory> imported = device.importMemory(name.handle, name.bytes);

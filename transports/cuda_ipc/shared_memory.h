@@ -10,6 +10,7 @@
 
 #include "src/cuda/device.h"
 #include "src/status.h"
+#include "transports/cuda_ipc/named_memory.h"
 
 namespace rondo::cuda {
 
@@ -18,7 +19,7 @@ struct MemoryName {
   std::uint64_t host = 0;     ///< hash of the identity of the owner's host
   std::uint64_t process = 0;  ///< the owner's process, among all that there are
   std::uint64_t bytes = 0;    ///< 0: there is none
-  std::uint64_t pointer = 0;  ///< of a SharedMemory, for ranks of the owner's process
+  std::uint64_t name = 0;     ///< in NamedMemory, for ranks of the owner's process
   IpcHandle handle{};         ///< for ranks of other processes of its host, if `exported`
   std::uint32_t exported = 0;
   std::int32_t device = 0;  ///< as the driver counts in the owner's process
@@ -27,8 +28,6 @@ struct MemoryName {
 
 static_assert(std::has_unique_object_representations_v<MemoryName>);
 
-using SharedMemory = std::shared_ptr<const Memory>;
-
 /// What MemoryName::host is to be.
 std::uint64_t hashOfHost(const std::string& identity);
 
@@ -36,9 +35,8 @@ std::uint64_t hashOfHost(const std::string& identity);
 /// all of a page.
 inline constexpr std::size_t kDevicePageBytes = std::size_t{2} << 20;
 
-/// The name of `memory` of `device`; of use to ranks of this process as long as the SharedMemory
-/// stays where it is. That
-/// another process cannot use it, as that of the host, is no error here: `exported` says so.
+/// The name of `memory` of `device`. That another process cannot use it, as that of the host, is no
+/// error here: `exported` says so.
 /// @param host hash of the own host's identity
 MemoryName nameMemory(const SharedMemory& memory, const Device& device, std::uint64_t host);
 
