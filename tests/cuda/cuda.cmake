@@ -70,12 +70,14 @@ foreach(transports IN ITEMS "cuda_ipc,shm" "tcp")
 endforeach()
 
 # Ranks that are processes, once more on one emulated GPU: by handles to each other's memory, by
-# mapped memory of the host, and over tcp by the pump.
+# mapped memory of the host, and over tcp by the pump. Since when a kernel has waited is known only
+# roughly, so of a chain of ranks that wait for one that is stopped any may time out first.
 foreach(transports IN ITEMS "cuda_ipc,shm" "shm" "tcp")
   string(REPLACE ",shm" "" way ${transports})
   foreach(suite IN ITEMS collectives failure mismatch lifecycle)
     rondo_add_command_test(${way}_devices_${suite}_test LABELS cuda_emulated TIMEOUT 300
       COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDO_DEVICE=0 RONDO_TRANSPORT=${transports}
-        $<TARGET_FILE:multiprocess_${suite}_test>)
+        $<TARGET_FILE:multiprocess_${suite}_test>
+          --gtest_filter=-*ARankStoppedInALargeOperationTimesOutByName)
   endforeach()
 endforeach()

@@ -31,10 +31,7 @@ rondo_add_test(cuda_kernels_matrix_test LABELS cuda_emulated TIMEOUT 300
   SOURCES kernels_matrix_test.cc
   LIBRARIES rondo_emulated_ranks rondo_emulated_kernels)
 
-# Mutants are not looked at under AddressSanitizer, which has other errors to find.
-if(NOT RONDO_SANITIZE MATCHES "address")
-  include(${CMAKE_CURRENT_LIST_DIR}/kernel_mutants.cmake)
-endif()
+include(${CMAKE_CURRENT_LIST_DIR}/kernel_mutants.cmake)
 
 # A CUDA driver whose GPUs are the emulator; the library loads it as it loads NVIDIA's.
 add_library(rondo_driver_double SHARED
