@@ -137,7 +137,10 @@ bool plannerTakes(const Row& row) {
 }
 
 bool protocolTakes(const Row& row) {
-  const OperationShape shape = shapeOf(row);
+  Row whole(kAxes, 0);
+  for (const AxisIndex axis : {kProtocol, kType, kOp})
+    whole[axis] = row[axis];
+  const OperationShape shape = shapeOf(whole);
   return shape.protocol == Protocol::kStaged || device::reducesInLines(shape.type, shape.op);
 }
 
