@@ -90,9 +90,9 @@ rondo_add_guest_program(verbs_rxe_ranks_test
 # All of it in one guest, since booting takes longer than most tests. Not for sanitizers: what they
 # would find in emulated hours, they find over the double in minutes.
 if(Python3_FOUND AND NOT RONDO_SANITIZE)
-  rondo_add_command_test(verbs_rxe_suite LABELS verbs_rxe TIMEOUT 400
+  rondo_add_command_test(verbs_rxe_suite LABELS verbs_rxe TIMEOUT 900
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/rxe_guest/guest.py
-      --devices 4 --deadline 360
+      --devices 4 --deadline 840
       --carry $<TARGET_FILE:verbs_rxe_transport_test> --carry $<TARGET_FILE:verbs_rxe_ranks_test>
       --carry ${CMAKE_CURRENT_LIST_DIR}/rxe_suite.sh
       "sh rxe_suite.sh")
