@@ -97,6 +97,23 @@ class LinkEnd {
   /// that the queue pair has stopped.
   void noteFailure(const ibv_wc& completion);
 
+  /// Takes what the queue pair has completed: failures are noted, `onSuccess` gets the rest.
+  /// @return whether there was any
+  /// @errors those of `onSuccess`
+  template <class OnSuccess>
+  Result<bool> takeEach(const OnSuccess& onSuccess) {
+    bool any = false;
+    while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
+      any = true;
+      if (completion->status != IBV_WC_SUCCESS) {
+        noteFailure(*completion);
+      } else {
+        RONDO_RETURN_IF_ERROR(onSuccess(*completion));
+      }
+    }
+    return any;
+  }
+
   bool failing() const { return failure_.has_value(); }
 
   /// Whether nothing more will be known of it.

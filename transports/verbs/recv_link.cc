@@ -72,16 +72,7 @@ Status RecvLink::explainFailure() {
 }
 
 Result<bool> RecvLink::takeCompletions() {
-  bool moved = false;
-  while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
-    moved = true;
-    if (completion->status != IBV_WC_SUCCESS) {
-      noteFailure(*completion);
-    } else {
-      RONDO_RETURN_IF_ERROR(onCompletion(*completion));
-    }
-  }
-  return moved;
+  return takeEach([this](const ibv_wc& completion) { return onCompletion(completion); });
 }
 
 Status RecvLink::onCompletion(const ibv_wc& completion) {

@@ -64,16 +64,7 @@ Status SendLink::explainFailure() {
 }
 
 Result<bool> SendLink::takeCompletions() {
-  bool moved = false;
-  while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
-    moved = true;
-    if (completion->status != IBV_WC_SUCCESS) {
-      noteFailure(*completion);
-    } else {
-      RONDO_RETURN_IF_ERROR(onCompletion(*completion));
-    }
-  }
-  return moved;
+  return takeEach([this](const ibv_wc& completion) { return onCompletion(completion); });
 }
 
 Status SendLink::onCompletion(const ibv_wc& completion) {
