@@ -31,7 +31,7 @@ void check(const Frame& frame) {
   }
   again.clear();
   if (const Result<OpenData> open = readOpenData(frame); open.ok()) {
-    RONDO_CHECK(open->channel >= 0 && open->channel < kMaxChannels);
+    RONDO_CHECK(open->channel >= 0 && open->channel < kMaxConnections);
     appendOpenData(again, *open);
     checkSame(frame, again);
   }

@@ -66,6 +66,9 @@ void writeControlMessages(const std::filesystem::path& folder) {
   Bytes stream;
   appendOpenData(stream, {.channel = 1, .slotBytes = 65536, .slotCount = 4});
   write(folder / "open_data", {255}, stream);
+  Bytes lastChannel;
+  appendOpenData(lastChannel, {.channel = kHostChannel, .slotBytes = 65536, .slotCount = 4});
+  write(folder / "open_data_of_the_last_channel", {255}, lastChannel);
   appendAsk(stream);
   appendNews(stream, ControlMessage::kNews, news);
   appendControlFailure(stream, Status::timeout("rank 2 waited too long"));
