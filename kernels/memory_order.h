@@ -24,6 +24,15 @@ inline std::uint64_t observeCounter(std::uint64_t& counter) {
   return std::atomic_ref(counter).load(std::memory_order_acquire);
 }
 
+/// After streamed stores (kernels/host/streamed_copy.h), before the counter that hands them over:
+/// postCounter() orders plain stores only. Prevents: a full slot seen with stale bytes. x86-64:
+/// sfence.
+inline void fenceStreamedStores() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 /// Raises a flag that other threads look at while they wait; what was written before (the failure's
 /// text) is visible to whoever sees it raised. Prevents: a rank that stops without knowing why.
 inline void raiseFlag(std::uint32_t& flag) {

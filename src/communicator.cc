@@ -80,6 +80,11 @@ host::WaitPolicy waitPolicy(const PlanFacts& facts) {
   return policy;
 }
 
+PlanFacts hostFacts(PlanFacts facts, bool mailboxes) {
+  facts.mailboxes = mailboxes;
+  return facts;
+}
+
 PlanRequest planRequest(const CollectiveCall& call) {
   PlanRequest request;
   request.collective = call.collective;
@@ -193,10 +198,10 @@ Communicator::Communicator(int rank,
       group_(std::move(group)),
       key_(std::move(key)),
       config_(config),
-      facts_(facts),
+      ends_(rank, facts.ranks, group_, onDevice ? kHostChannel : 0),
+      facts_(hostFacts(facts, !onDevice && ends_.mailboxes() != nullptr)),
       settings_(planSettings(config)),
-      waitPolicy_(waitPolicy(facts)),
-      ends_(rank, group_, onDevice ? kHostChannel : 0) {}
+      waitPolicy_(waitPolicy(facts)) {}
 
 Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
   cuda::DeviceRank self;
@@ -372,8 +377,7 @@ void Communicator::beginCall(const PlanRequest& request, const Plan& plan) {
 Status Communicator::execute(PreparedOperation& operation,
                              const CollectiveCall& call,
                              std::uint64_t fingerprint) {
-  for (host::Lane& lane : operation.lanes)
-    lane.restart();
+  operation.restart();
   host::Work work;
   work.buffers.input = static_cast<const std::byte*>(call.send);
   work.buffers.output = static_cast<std::byte*>(call.recv);
@@ -387,7 +391,7 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
   host::Waiter waiter(waitPolicy_, group_->failedFlag(), group_->waitPlace(rank_));
   Watch watch;
   for (;;) {
-    const host::RunOutcome outcome = host::runLanes(operation.lanes, work, waiter);
+    const host::RunOutcome outcome = operation.run(work, waiter);
     switch (outcome.result) {
       case host::RunResult::kDone:
         return {};
@@ -434,9 +438,7 @@ Status Communicator::checkPeer(PreparedOperation& operation,
   group_->waitPlace(rank_).progress();
   const std::string whyLost = group_->whyLost(peer);
   if (!finished && whyLost.empty()) return {};  // it had just connected
-  const bool stillBlocked = std::ranges::any_of(
-      operation.lanes, [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });
-  if (!stillBlocked) return {};
+  if (!operation.blockedOn(peer, work)) return {};
   return failAll(finished ? finishedWithout(waiting(), peer, record)
                           : lostBefore(rank_, current_, peer, whyLost));
 }

@@ -190,11 +190,11 @@ class Communicator {
   bool finalized_ = false;              // guarded by turn_
   const ForkMark forkMark_;
   const Config config_;
+  ConnectionEnds ends_;  // of the host's memory
   const PlanFacts facts_;
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
   std::mutex turn_;                            // held by the one call that runs
-  ConnectionEnds ends_;                        // of the host's memory
   PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;
   CallSignature current_;                       // the call that runs, or ran last

@@ -18,6 +18,20 @@ Result<End*> findOrMake(std::map<std::pair<int, int>, End>& ends,
 
 }  // namespace
 
+ConnectionEnds::ConnectionEnds(int rank,
+                               int ranks,
+                               std::shared_ptr<RankGroup> group,
+                               int firstChannel)
+    : rank_(rank), group_(std::move(group)), firstChannel_(firstChannel) {
+  std::vector<MailboxMemory> mailboxes;
+  for (int other = 0; other < ranks; ++other) {
+    const std::optional<MailboxMemory> mailbox = group_->mailbox(other);
+    if (!mailbox.has_value()) return;
+    mailboxes.push_back(*mailbox);
+  }
+  mailboxes_.emplace(std::move(mailboxes), rank);
+}
+
 Result<SendEnd*> ConnectionEnds::sendEnd(int peer, int channel) {
   const auto outgoing = [](RankGroup& group, int own, int other, int lane) {
     return group.connection(own, other, lane);

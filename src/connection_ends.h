@@ -4,10 +4,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "src/status.h"
 #include "transports/connection.h"
+#include "transports/mailbox.h"
 #include "transports/rank_group.h"
 
 namespace rondo {
@@ -15,9 +17,9 @@ namespace rondo {
 /// @threads one at a time.
 class ConnectionEnds {
  public:
+  /// @param ranks        of the communicator
   /// @param firstChannel where the channels of these ends begin among the connections of a pair
-  ConnectionEnds(int rank, std::shared_ptr<RankGroup> group, int firstChannel)
-      : rank_(rank), group_(std::move(group)), firstChannel_(firstChannel) {}
+  ConnectionEnds(int rank, int ranks, std::shared_ptr<RankGroup> group, int firstChannel);
 
   /// The end for sending to `peer` on `channel`; valid as long as this object.
   /// @errors OutOfMemory
@@ -27,6 +29,9 @@ class ConnectionEnds {
   /// @errors OutOfMemory
   Result<RecvEnd*> recvEnd(int peer, int channel);
 
+  /// Small operations of all ranks go through these; null unless all share memory.
+  MailboxEnds* mailboxes() { return mailboxes_.has_value() ? &*mailboxes_ : nullptr; }
+
  private:
   using Key = std::pair<int, int>;  // peer, channel
 
@@ -35,6 +40,7 @@ class ConnectionEnds {
   int firstChannel_;
   std::map<Key, SendEnd> sends_;  // a map: entries keep their addresses
   std::map<Key, RecvEnd> recvs_;
+  std::optional<MailboxEnds> mailboxes_;
 };
 
 }  // namespace rondo

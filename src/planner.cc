@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "src/cost_model.h"
+#include "transports/mailbox.h"
 #include "transports/slot_shape.h"
 
 namespace rondo {
@@ -128,6 +129,25 @@ void narrow(std::vector<Candidate>& candidates,
   }
 }
 
+/// Whether the messages of `request` are small enough for mailboxes, and few enough: with many
+/// ranks, more hops of fewer messages are faster.
+bool fitsMailboxes(const PlanRequest& request, const PlanFacts& facts) {
+  constexpr std::size_t kMostBytesRead = 32768;
+  const std::size_t parts =
+      request.collective == Collective::kReduceScatter ? static_cast<std::size_t>(facts.ranks) : 1;
+  if (request.count > kMailboxBytes / elementBytes(request.type) / parts) return false;
+  const std::size_t bytes = request.count * parts * elementBytes(request.type);
+  return static_cast<std::size_t>(facts.ranks) * std::max(bytes, kCacheLineBytes) <= kMostBytesRead;
+}
+
+bool goesThroughMailboxes(const PlanRequest& request,
+                          const PlanFacts& facts,
+                          const PlanSettings& settings) {
+  const bool forced = settings.forced[static_cast<std::size_t>(request.collective)].has_value();
+  const bool anything = request.count > 0 || request.collective == Collective::kBarrier;
+  return facts.mailboxes && facts.ranks > 1 && !forced && anything && fitsMailboxes(request, facts);
+}
+
 /// Why no candidate is left, naming the algorithm that was asked for if one was.
 Status noCandidate(const std::vector<Candidate>& candidates,
                    const PlanRequest& request,
@@ -146,7 +166,9 @@ Status noCandidate(const std::vector<Candidate>& candidates,
 
 std::uint64_t Plan::geometryHash() const {
   return static_cast<std::uint64_t>(algorithm) | static_cast<std::uint64_t>(channels) << 8 |
-         static_cast<std::uint64_t>(protocol) << 16 | static_cast<std::uint64_t>(chunkElems) << 24;
+         static_cast<std::uint64_t>(protocol) << 16 |
+         static_cast<std::uint64_t>(throughMailboxes) << 23 |
+         static_cast<std::uint64_t>(chunkElems) << 24;
 }
 
 PlanFacts planFacts(int ranks, int cpus, const Config& config) {
@@ -186,7 +208,9 @@ Result<Plan> makePlan(const PlanRequest& request,
     }
   }
   if (best == nullptr) return noCandidate(candidates, request, settings);
-  return best->plan;
+  Plan plan = best->plan;
+  plan.throughMailboxes = goesThroughMailboxes(request, facts, settings);
+  return plan;
 }
 
 ScheduleArgs scheduleArgs(

@@ -34,6 +34,7 @@ struct PlanFacts {
   int cpus = 1;                 ///< processors that the ranks share
   std::size_t slotBytes = 0;    ///< bytes of each connection's slots
   std::uint32_t slotCount = 0;  ///< slots per connection
+  bool mailboxes = false;       ///< all ranks share memory, on the host
 };
 
 /// The facts that follow from the settings: slot size and number as configured, or the defaults.
@@ -51,8 +52,10 @@ struct Plan {
   int channels = 1;
   std::size_t chunkElems = 1;   ///< most elements per slot
   std::size_t grain = 1;        ///< elements in a cache line, or in a slot if those are fewer
-  device::Protocol protocol{};  ///< of kernels; host communicators have but one
-  double predictedMicros = 0;   ///< by the cost model, for explain; not part of the agreement
+  device::Protocol protocol{};  ///< of kernels
+  /// On the host: in one hop through mailboxes, added in rank order, without the algorithm's steps.
+  bool throughMailboxes = false;
+  double predictedMicros = 0;  ///< by the cost model, for explain; not part of the agreement
 
   /// Differs whenever algorithm, channels, protocol or chunk differ.
   std::uint64_t geometryHash() const;

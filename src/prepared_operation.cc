@@ -1,5 +1,6 @@
 #include "src/prepared_operation.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rondo {
@@ -37,6 +38,23 @@ Result<host::Lane> bindLane(const AnySchedule& schedule,
 
 }  // namespace
 
+void PreparedOperation::restart() {
+  for (host::Lane& lane : lanes)
+    lane.restart();
+  if (mailboxCall.has_value()) mailboxCall->restart();
+}
+
+host::RunOutcome PreparedOperation::run(const host::Work& work, host::Waiter& waiter) {
+  return mailboxCall.has_value() ? host::runMailboxCall(*mailboxCall, work, waiter)
+                                 : host::runLanes(lanes, work, waiter);
+}
+
+bool PreparedOperation::blockedOn(int peer, const host::Work& work) {
+  if (mailboxCall.has_value()) return mailboxCall->blockedOn(work).peer == peer;
+  return std::ranges::any_of(lanes,
+                             [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });
+}
+
 Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            const PlanFacts& facts,
                                            const PlanSettings& settings,
@@ -48,6 +66,12 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
   operation.request = request;
   operation.plan = *plan;
   operation.arithmetic = hostArithmetic(request, facts.ranks);
+  if (plan->throughMailboxes) {
+    operation.mailboxCall.emplace(
+        *ends.mailboxes(),
+        host::mailboxRole(request.collective, rank, facts.ranks, request.root, request.count));
+    return operation;
+  }
   for (int channel = 0; channel < plan->channels; ++channel) {
     const AnySchedule schedule(plan->algorithm,
                                scheduleArgs(*plan, request, facts.ranks, rank, channel));

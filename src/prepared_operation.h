@@ -7,10 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "kernels/host/lane.h"
+#include "kernels/host/executor.h"
 #include "src/connection_ends.h"
 #include "src/planner.h"
 
@@ -21,6 +22,16 @@ struct PreparedOperation {
   Plan plan;
   host::Arithmetic arithmetic;  ///< all but the scale, which belongs to the call
   std::vector<host::Lane> lanes;
+  std::optional<host::MailboxCall> mailboxCall;  ///< instead of lanes
+
+  /// Goes back to the first step.
+  void restart();
+
+  /// Goes on until it is done or its waiter has something to say.
+  host::RunOutcome run(const host::Work& work, host::Waiter& waiter);
+
+  /// Whether it cannot go on without `peer`.
+  bool blockedOn(int peer, const host::Work& work);
 };
 
 /// Plans `request` for `rank` and binds it to connections.

@@ -118,6 +118,11 @@ Status ProcessGroup::linkTo(int peer) {
 
 // What is known of the others.
 
+std::optional<MailboxMemory> ProcessGroup::mailbox(int rank) {
+  const bool allShareMemory = std::ranges::all_of(parts_.onBoard, std::identity());
+  return allShareMemory ? parts_.board->mailbox(rank) : std::nullopt;
+}
+
 CallRecord& ProcessGroup::record(int rank) {
   return onBoard(rank) ? parts_.board->record(rank)
                        : remote_[static_cast<std::size_t>(rank)].record;

@@ -48,6 +48,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   Status joinControl(Deadline deadline);
 
   Result<ConnectionMemory> connection(int from, int to, int channel) override;
+  std::optional<MailboxMemory> mailbox(int rank) override;
   CallRecord& record(int rank) override;
   void refresh(int rank) override;
   void awaitRefreshed(int rank, std::chrono::milliseconds atMost) override;

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/host/store_choice.h"
 #include "kernels/memory_order.h"
 #include "transports/doorbell.h"
 #include "transports/slot_entry.h"
@@ -57,6 +58,8 @@ struct ConnectionMemory {
   std::byte* slots = nullptr;
   std::size_t slotBytes = 0;
   std::uint32_t slotCount = 0;
+  /// The receiving processor reads these very slots; else they are copied out of or into them.
+  bool sharedSlots = false;
   Doorbell* senderBell = nullptr;    ///< rung when a slot is released; null: the sender looks
   Doorbell* receiverBell = nullptr;  ///< rung when a slot is filled; null: the receiver looks
 };
@@ -77,6 +80,12 @@ class SendEnd {
   /// The place of the next payload; slotBytes() long. Only while slotFree().
   std::byte* slot() const { return memory_.slots + index() * memory_.slotBytes; }
 
+  /// Whether `bytes` bytes are best stored at slot() past the caches; if so, fenceStreamedStores()
+  /// comes before post(). Scribbles on the slot. Only while slotFree(), at most once per filling.
+  bool wantsStreamedStores(std::size_t bytes) {
+    return memory_.sharedSlots && stores_.streams(slot(), bytes);
+  }
+
   /// Hands the filled slot over to the receiver, and wakes it if it sleeps.
   void post(const SlotEntry& entry) {
     memory_.control->entries[index()] = entry;
@@ -94,6 +103,7 @@ class SendEnd {
   ConnectionMemory memory_;
   std::uint64_t filled_ = 0;
   std::uint64_t releasedSeen_ = 0;  ///< head as last read: looked up again only when it runs out
+  host::StoreChoice stores_;
   int peer_;
 };
 

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "kernels/host/wait_place.h"
 #include "kernels/memory_order.h"
 #include "transports/call_record.h"
 #include "transports/doorbell_place.h"
+#include "transports/mailbox.h"
 #include "transports/shared_failure.h"
 
 namespace rondo {
@@ -21,6 +23,9 @@ class HostBoard {
 
   /// The record of `rank`, which is on the board; only that rank may change it.
   virtual CallRecord& record(int rank) = 0;
+
+  /// The mailbox of `rank`, which is on the board; empty if the board has but one rank.
+  virtual std::optional<MailboxMemory> mailbox(int /*rank*/) { return std::nullopt; }
 
   /// Why nothing more can be expected of `rank`, which is on the board: "its process has ended";
   /// empty while it lives.

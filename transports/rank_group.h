@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "src/status.h"
 #include "transports/call_record.h"
 #include "transports/connection.h"
+#include "transports/mailbox.h"
 
 namespace rondo {
 
@@ -25,6 +27,10 @@ class RankGroup {
   /// process. Both ends get the same memory, which lives as long as the group.
   /// @errors OutOfMemory
   virtual Result<ConnectionMemory> connection(int from, int to, int channel) = 0;
+
+  /// The mailbox of `rank`, which lives as long as the group; empty unless all ranks share memory.
+  /// The same on all ranks.
+  virtual std::optional<MailboxMemory> mailbox(int /*rank*/) { return std::nullopt; }
 
   /// The line of `rank`; only that rank may change it. Of a rank that shares no memory with this
   /// one it is what was last heard of it.

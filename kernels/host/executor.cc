@@ -52,7 +52,22 @@ RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
   }
 }
 
+RunOutcome waitForBoxes(MailboxCall& call, const Work& work, Waiter& waiter) {
+  while (call.tryStep(work) != StepResult::kFinished) {
+    const WaitResult waited = waiter.pause();
+    if (waited == WaitResult::kAborted) return {RunResult::kAborted, {}};
+    if (waited == WaitResult::kCheckPeers) return {RunResult::kStalled, call.blockedOn(work)};
+  }
+  return {};
+}
+
 }  // namespace
+
+RunOutcome runMailboxCall(MailboxCall& call, const Work& work, Waiter& waiter) {
+  if (work.arithmetic.combine == nullptr) return waitForBoxes(call, work, waiter);
+  const FloatEnvironment environment;
+  return waitForBoxes(call, work, waiter);
+}
 
 RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
   if (work.arithmetic.combine == nullptr) return takeTurns(lanes, work, waiter);

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "kernels/host/lane.h"
+#include "kernels/host/mailbox_call.h"
 #include "kernels/host/waiter.h"
 
 namespace rondo::host {
@@ -28,5 +29,8 @@ struct RunOutcome {
 /// @threads the thread that owns the lanes' connection ends
 /// @order   results are in the caller's memory on kDone; undefined else
 RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter);
+
+/// The same for an operation that goes through mailboxes.
+RunOutcome runMailboxCall(MailboxCall& call, const Work& work, Waiter& waiter);
 
 }  // namespace rondo::host

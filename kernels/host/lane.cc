@@ -1,7 +1,10 @@
 #include "kernels/host/lane.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "kernels/host/streamed_copy.h"
 #include "kernels/step_ready.h"
 
 namespace rondo::host {
@@ -22,10 +25,13 @@ Lane::Lane(const AnySchedule& schedule,
       size_(schedule.size()),
       send_(std::move(send)),
       recv_(std::move(recv)),
-      scratch_(scratchBytes) {
+      scratch_(scratchBytes),
+      piece_(kPieceBytes) {
   operands_.reserve(recv_.size() + 1);
-  targets_.reserve(send_.size() + 1);
+  targets_.reserve(send_.size() + 2);
   copies_.reserve(send_.size() + 1);
+  streamed_.reserve(send_.size());
+  streams_.reserve(send_.size());
 }
 
 StepResult Lane::tryStep(const Work& work) {
@@ -34,6 +40,7 @@ StepResult Lane::tryStep(const Work& work) {
   if (!stepReady(step, ends())) return StepResult::kNotReady;
   if (!slotsMatch(step, work)) return StepResult::kMismatch;
   if (step.elems > 0) {
+    chooseStores(step, work);
     for (std::size_t row = 0; row < step.rows.count; ++row)
       runRow(step, row, work);
   }
@@ -55,25 +62,80 @@ bool Lane::slotsMatch(const Step& step, const Work& work) {
   return true;
 }
 
+void Lane::chooseStores(const Step& step, const Work& work) {
+  const std::size_t bytes = step.slotElems() * work.arithmetic.rules.wireBytes(step.sendWire);
+  streams_.clear();
+  for (int i = 0; i < step.send.count; ++i)
+    streams_.push_back(sendEnd(step, i).wantsStreamedStores(bytes));
+}
+
 void Lane::runRow(const Step& step, std::size_t row, const Work& work) {
   gatherOperands(step, row, work);
   gatherTargets(step, row, work);
-  if (targets_.empty()) return;
-  const Arithmetic& arithmetic = work.arithmetic;
-  if (arithmetic.rules.onlyMoves(step)) {
+  if (targets_.empty() && streamed_.empty()) return;
+  const StepArithmetic& rules = work.arithmetic.rules;
+  if (rules.onlyMoves(step)) {
+    copyRow(step.elems * rules.elemBytes);
+  } else {
+    foldRow(step, work);
+  }
+}
+
+void Lane::copyRow(std::size_t bytes) {
+  const auto* source = static_cast<const std::byte*>(operands_.front().data);
+  const std::size_t pieceBytes = streamed_.empty() || targets_.empty() ? bytes : kPieceBytes;
+  for (std::size_t first = 0; first < bytes; first += pieceBytes) {
+    const std::size_t count = std::min(pieceBytes, bytes - first);
     copies_.clear();
     for (const Target& target : targets_)
-      copies_.push_back(target.data);
-    copyToAll(operands_.front().data, copies_, step.elems * arithmetic.rules.elemBytes);
-    return;
+      copies_.push_back(static_cast<std::byte*>(target.data) + first);
+    copyToAll(source + first, copies_, count);
+    for (std::byte* slot : streamed_)
+      streamedCopy(slot + first, source + first, count);
   }
+}
+
+void Lane::foldRow(const Step& step, const Work& work) {
+  const Arithmetic& arithmetic = work.arithmetic;
+  const std::size_t wireBytes = arithmetic.rules.wireBytes(step.sendWire);
+  const std::size_t pieceElems = streamed_.empty() ? step.elems : kPieceBytes / wireBytes;
+  if (!streamed_.empty()) bringStreamSourceToFront(formOf(step.sendWire));
   CombineArgs args;
-  args.sources = operands_;
-  args.targets = targets_;
-  args.elems = step.elems;
   args.divisor = step.last ? arithmetic.rules.divisor : 0;
   args.scale = arithmetic.scale;
-  arithmetic.combine(args);
+  for (std::size_t first = 0; first < step.elems; first += pieceElems) {
+    args.sources = operands_;
+    args.targets = targets_;
+    args.elems = std::min(pieceElems, step.elems - first);
+    arithmetic.combine(args);
+    for (std::byte*& slot : streamed_) {
+      streamedCopy(slot, targets_.front().data, args.elems * wireBytes);
+      slot += args.elems * wireBytes;
+    }
+    advance(args.elems, arithmetic.rules);
+  }
+}
+
+void Lane::bringStreamSourceToFront(Form form) {
+  const auto source = std::ranges::find(targets_, form, &Target::form);
+  if (source != targets_.end()) {
+    std::swap(targets_.front(), *source);
+  } else {
+    targets_.insert(targets_.begin(), {piece_.data(), form});
+  }
+}
+
+void Lane::advance(std::size_t elems, const StepArithmetic& rules) {
+  const auto bytesOf = [&](Form form) {
+    return elems *
+           (form == Form::kAccumulator ? rules.wireBytes(Wire::kAccumulator) : rules.elemBytes);
+  };
+  for (Operand& operand : operands_)
+    operand.data = static_cast<const std::byte*>(operand.data) + bytesOf(operand.form);
+  for (Target& target : targets_) {
+    if (target.data != piece_.data())
+      target.data = static_cast<std::byte*>(target.data) + bytesOf(target.form);
+  }
 }
 
 void Lane::gatherOperands(const Step& step, std::size_t row, const Work& work) {
@@ -111,8 +173,14 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
   const std::size_t elemBytes = work.arithmetic.rules.elemBytes;
   const std::size_t rowBytes = step.elems * work.arithmetic.rules.wireBytes(step.sendWire);
   targets_.clear();
+  streamed_.clear();
   for (int i = 0; i < step.send.count; ++i) {
-    targets_.push_back({sendEnd(step, i).slot() + row * rowBytes, formOf(step.sendWire)});
+    std::byte* slot = sendEnd(step, i).slot() + row * rowBytes;
+    if (streams_[static_cast<std::size_t>(i)]) {
+      streamed_.push_back(slot);
+    } else {
+      targets_.push_back({slot, formOf(step.sendWire)});
+    }
   }
   if (step.to == Sink::kOutput) {
     targets_.push_back(
@@ -125,6 +193,7 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
 void Lane::passSlots(const Step& step, const Work& work) {
   const SlotEntry entry{step.slotElems() * work.arithmetic.rules.wireBytes(step.sendWire),
                         work.call};
+  if (step.elems > 0 && std::ranges::any_of(streams_, std::identity())) fenceStreamedStores();
   for (int i = 0; i < step.send.count; ++i)
     sendEnd(step, i).post(entry);
   for (int i = 0; i < step.recv.count; ++i)

@@ -67,6 +67,9 @@ class Lane {
   Blocked blockedOn(const Work& work);
 
  private:
+  /// What is folded or copied before it is streamed on: it stays in a first-level cache.
+  static constexpr std::size_t kPieceBytes = 8192;
+
   /// What kernels/step_ready.h asks of the connections.
   struct Ends {
     std::vector<SendEnd*>& send;
@@ -90,6 +93,11 @@ class Lane {
   bool slotMatches(const Step& step, int index, const Work& work);
   bool slotsMatch(const Step& step, const Work& work);
   void runRow(const Step& step, std::size_t row, const Work& work);
+  void chooseStores(const Step& step, const Work& work);
+  void copyRow(std::size_t bytes);
+  void foldRow(const Step& step, const Work& work);
+  void bringStreamSourceToFront(Form form);
+  void advance(std::size_t elems, const StepArithmetic& rules);
   void gatherOperands(const Step& step, std::size_t row, const Work& work);
   void gatherTargets(const Step& step, std::size_t row, const Work& work);
   Operand ownOperand(const Step& step, std::size_t row, const Work& work) const;
@@ -105,6 +113,9 @@ class Lane {
   std::vector<Operand> operands_;
   std::vector<Target> targets_;
   std::vector<void*> copies_;
+  std::vector<std::byte*> streamed_;  // slots of this row that are stored past the caches
+  std::vector<bool> streams_;         // by send end of this step
+  std::vector<std::byte> piece_;      // what is streamed and stored nowhere else
 };
 
 }  // namespace rondo::host

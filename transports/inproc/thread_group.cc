@@ -6,7 +6,8 @@ ThreadGroup::ThreadGroup(int ranks, std::size_t slotBytes, std::uint32_t slotCou
     : slotBytes_(slotBytes),
       slotCount_(slotCount),
       records_(static_cast<std::size_t>(ranks)),
-      bells_(static_cast<std::size_t>(ranks)),
+      mailboxes_(records_.size()),
+      bells_(records_.size()),
       places_(bells_.begin(), bells_.end()) {}
 
 ThreadGroup::~ThreadGroup() = default;
@@ -21,9 +22,15 @@ Result<ConnectionMemory> ThreadGroup::connection(int from, int to, int channel) 
         to, channel, slotCount_, slotBytes_);
   }
   ConnectionMemory memory = connection->memory();
+  memory.sharedSlots = true;
   memory.senderBell = &bells_[static_cast<std::size_t>(from)];
   memory.receiverBell = &bells_[static_cast<std::size_t>(to)];
   return memory;
+}
+
+std::optional<MailboxMemory> ThreadGroup::mailbox(int rank) {
+  const auto place = static_cast<std::size_t>(rank);
+  return MailboxMemory{&mailboxes_[place], &bells_[place]};
 }
 
 std::string ThreadGroup::describe() const {

@@ -29,6 +29,8 @@ class ThreadGroup final : public RankGroup {
   /// Slot memory is reserved when first asked for and touched by its first use.
   Result<ConnectionMemory> connection(int from, int to, int channel) override;
 
+  std::optional<MailboxMemory> mailbox(int rank) override;
+
   CallRecord& record(int rank) override { return records_[static_cast<std::size_t>(rank)]; }
 
   host::WaitPlace& waitPlace(int rank) override { return places_[static_cast<std::size_t>(rank)]; }
@@ -52,6 +54,7 @@ class ThreadGroup final : public RankGroup {
   std::size_t slotBytes_;
   std::uint32_t slotCount_;
   std::vector<CallRecord> records_;
+  std::vector<Mailbox> mailboxes_;
   std::vector<Doorbell> bells_;
   std::vector<DoorbellPlace> places_;  // at the bells, by rank
   alignas(64) std::uint32_t failed_ = 0;

@@ -5,6 +5,7 @@
 //     0         ArenaHeader
 //     ...       Doorbell      of each rank
 //     ...       CallRecord    of each rank
+//     ...       Mailbox       of each rank
 //     ...       directory     one word per (from, to, channel): where that connection lies
 //     ...       connections   handed out in the order in which they are first needed:
 //                             ConnectionControl, then the slots on the next page
@@ -18,13 +19,14 @@
 #include "transports/call_record.h"
 #include "transports/connection.h"
 #include "transports/doorbell.h"
+#include "transports/mailbox.h"
 #include "transports/pages.h"
 #include "transports/shared_failure.h"
 
 namespace rondo::shm {
 
 inline constexpr std::uint64_t kArenaMagic = 0x616e6572616f646eULL;  // "ndoarena"
-inline constexpr std::uint32_t kArenaVersion = 4;
+inline constexpr std::uint32_t kArenaVersion = 5;
 
 struct ArenaHeader {
   std::uint64_t magic = kArenaMagic;
@@ -64,7 +66,9 @@ struct ArenaLayout {
 
   constexpr std::size_t records() const { return bells() + ranks * sizeof(Doorbell); }
 
-  constexpr std::size_t directory() const { return records() + ranks * sizeof(CallRecord); }
+  constexpr std::size_t mailboxes() const { return records() + ranks * sizeof(CallRecord); }
+
+  constexpr std::size_t directory() const { return mailboxes() + ranks * sizeof(Mailbox); }
 
   constexpr std::size_t connections() const {
     return wholePages(directory() + ranks * ranks * kMaxConnections * sizeof(std::uint64_t));

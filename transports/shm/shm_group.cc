@@ -98,6 +98,11 @@ CallRecord& ShmGroup::record(int rank) {
   return *at<CallRecord>(layout().records() + placeOf(rank) * sizeof(CallRecord));
 }
 
+std::optional<MailboxMemory> ShmGroup::mailbox(int rank) {
+  const std::size_t place = placeOf(rank);
+  return MailboxMemory{at<Mailbox>(layout().mailboxes() + place * sizeof(Mailbox)), &bell(place)};
+}
+
 std::string ShmGroup::whyLost(int rank) const {
   const Process& process = processes_[placeOf(rank)];
   pollfd watched{process.handle.get(), POLLIN, 0};
@@ -124,12 +129,13 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
   }
   const std::uint64_t made = host::observeCounter(word);
   const std::uint64_t offset = offsetOf(made);
-  return ConnectionMemory{at<ConnectionControl>(offset),
-                          arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
-                          static_cast<std::size_t>(header().slotBytes),
-                          slotsOf(made),
-                          &bell(sender),
-                          &bell(receiver)};
+  return ConnectionMemory{.control = at<ConnectionControl>(offset),
+                          .slots = arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
+                          .slotBytes = static_cast<std::size_t>(header().slotBytes),
+                          .slotCount = slotsOf(made),
+                          .sharedSlots = true,
+                          .senderBell = &bell(sender),
+                          .receiverBell = &bell(receiver)};
 }
 
 Result<std::uint64_t> ShmGroup::makeConnection() {

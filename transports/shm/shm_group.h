@@ -59,6 +59,7 @@ class ShmGroup final : public HostBoard {
   std::size_t usedBytes() const;
 
   CallRecord& record(int rank) override;
+  std::optional<MailboxMemory> mailbox(int rank) override;
   std::string whyLost(int rank) const override;
   void fail(const Status& failure) override;
 
