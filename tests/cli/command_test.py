@@ -226,13 +226,15 @@ def doctor():
         assert wrong[0].split("=")[0] in run("doctor", *wrong, expect=2).stderr
 
 
+def the(found, part):
+    """The only finding whose text has `part`."""
+    texts = [f for f in found["findings"] if part in f["text"]]
+    assert len(texts) == 1, (part, found)
+    return texts[0]
+
+
 def doctor_findings():
     """Limits and settings that really are in the way are found, and the exit status tells of problems."""
-    def the(found, part):
-        texts = [f for f in found["findings"] if part in f["text"]]
-        assert len(texts) == 1, (part, found)
-        return texts[0]
-
     found = diagnosis("-n", "2")
     assert [pair["ranks"] for pair in found["pairs"]] == [[0, 1]], found
     pair = found["pairs"][0]
@@ -245,8 +247,6 @@ def doctor_findings():
     assert small["severity"] == "warning" and small["cure"] == "ulimit -f unlimited", small
     alone = diagnosis(*none, limits="ulimit -f 1000", expect=1, RONDO_TRANSPORT="shm")
     assert the(alone, "no other way, and shared memory")["severity"] == "problem"
-    space = the(diagnosis(*none, limits="ulimit -v 900000"), "of address space")
-    assert space["cure"] == "ulimit -v unlimited", space
     wrong = diagnosis(expect=1, RONDO_CHANNELS="many", RONDO_CHUNK_BYTE="64", RONDO_SLOTS_PER_CONNECTION="4")
     assert the(wrong, "RONDO_CHANNELS value")["cure"] == "unset RONDO_CHANNELS"
     assert "RONDO_CHUNK_BYTES may have been meant" in the(wrong, "RONDO_CHUNK_BYTE is")["text"]
@@ -265,6 +265,32 @@ def doctor_findings():
     assert "a launcher has started" in the(diagnosis("-n", "2", **launched), "not measured")["text"]
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     assert the(diagnosis(*none), "ranks take turns")["area"] == "processors"
+
+
+def doctor_adapters():
+    """Adapters are found and judged; LD_LIBRARY_PATH has the double of libibverbs."""
+    none = ("-n", "0")
+    found = diagnosis(*none)
+    for port in ("rdma0 port 1 (RoCE", "rdma1 port 1 (RoCE"):
+        assert the(found, port)["severity"] == "ok", found
+    found = diagnosis(*none, RONDO_IB_DEVICES="^rdma0")
+    assert the(found, "rdma0 is ruled out by RONDO_IB_DEVICES")["severity"] == "note", found
+    found = diagnosis(*none, expect=1, RONDO_IB_DEVICES="mlx5_0", RONDO_TRANSPORT="shm,verbs")
+    assert the(found, "no port of any adapter")["cure"] == "unset RONDO_TRANSPORT", found
+    found = diagnosis(*none, expect=1, RONDO_IB_GID_INDEX="200")
+    assert the(found, "RONDO_IB_GID_INDEX is 200")["cure"] == "unset RONDO_IB_GID_INDEX", found
+    assert diagnosis("-n", "2", RONDO_TRANSPORT="verbs")["pairs"][0]["transport"] == "verbs"
+
+
+def doctor_gpus():
+    """GPUs are found and judged; LD_LIBRARY_PATH has the double of the CUDA driver."""
+    found = diagnosis("-n", "0")
+    assert the(found, "CUDA device 0 is there (emulated)")["severity"] == "ok", found
+    kernels = not any("no kernels for GPUs" in finding["text"] for finding in found["findings"])
+    found = diagnosis("-n", "2", expect=0 if kernels else 1, RONDO_DEVICE="0")
+    assert "RONDO_DEVICE puts them on devices" in the(found, "pairs of ranks")["text"], found
+    found = diagnosis("-n", "0", expect=1, RONDO_DEVICE="99")
+    assert the(found, "RONDO_DEVICE is 99, but there are")["area"] == "gpus", found
 
 
 def run_bind():
@@ -396,7 +422,8 @@ def run_signals():
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology, perf_processes, doctor, doctor_findings, run_bind, run_output, run_failure, run_signals)}
+        explain_topology, perf_processes, doctor, doctor_findings, doctor_adapters, doctor_gpus,
+        run_bind, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]

@@ -115,7 +115,7 @@ TEST(DoctorGpus, NoneIsANoteUnlessRanksAreToBeOnThem) {
 
 TEST(DoctorGpus, DevicesAreNamedAndCompared) {
   GpuFacts facts = goodMachine().gpus;
-  EXPECT_EQ(examine(facts)[1], ok("CUDA device 1 is a Test GPU"));
+  EXPECT_EQ(examine(facts)[1], ok("CUDA device 1 is there (Test GPU)"));
   facts.apart = {{0, 1}};
   EXPECT_EQ(findingWith(examine(facts), "devices 0 and 1 cannot use each other's memory").severity,
             Severity::kNote);
