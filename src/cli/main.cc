@@ -19,6 +19,7 @@
 #include "src/cli/explain/explain.h"
 #include "src/cli/explain/registry_list.h"
 #include "src/cli/explain/request.h"
+#include "src/cli/explain/settings_text.h"
 #include "src/cli/explain/topology_text.h"
 #include "src/cli/perf/options.h"
 #include "src/cli/perf/perf.h"
@@ -122,9 +123,10 @@ Result<std::string> explainTopology(const ExplainFlags& flags) {
   return topologyText(*topology, flags.ranks);
 }
 
-/// What is asked for: the topology, or a call.
+/// What is asked for: the topology, the settings, or a call.
 Result<std::string> explainWhat(const ExplainFlags& flags) {
   if (flags.topology) return explainTopology(flags);
+  if (flags.settings) return settingsText(processEnvironment());
   const Result<ExplainRequest> request = understand(flags);
   RONDO_RETURN_IF_ERROR(request.status());
   return explain(*request);

@@ -265,7 +265,7 @@ TEST(Config, ThePageHasARowForEachSetting) {
   for (const Setting& setting : allSettings()) {
     const std::string row = "\n| " + code(setting.variable) + "| " + code(setting.field) + "| " +
                             code(setting.defaultText) + "| " + std::string(setting.accepted) +
-                            " |\n";
+                            " | " + std::string(setting.meaning) + " |\n";
     EXPECT_TRUE(contains(page, row)) << "docs/configuration.md lacks the row" << row;
     EXPECT_TRUE(contains(page, "**`" + std::string(setting.variable) + "`**"))
         << setting.variable << " is not explained";

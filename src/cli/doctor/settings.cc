@@ -11,8 +11,6 @@ namespace rondo::doctor {
 
 namespace {
 
-constexpr std::string_view kPrefix = "RONDO_";
-
 const Setting* findSetting(std::string_view variable) {
   const auto all = allSettings();
   const auto found = std::ranges::find(all, variable, &Setting::variable);
@@ -83,7 +81,7 @@ Config acceptedSettings(const Environment& environment) {
 Findings examine(const SettingFacts& facts) {
   Findings findings;
   for (const auto& [name, value] : facts.environment) {
-    if (!name.starts_with(kPrefix)) continue;
+    if (!name.starts_with(kSettingPrefix)) continue;
     const Setting* const setting = findSetting(name);
     findings.push_back(setting == nullptr ? unknown(name) : known(*setting, value));
   }
