@@ -1,8 +1,11 @@
 #include "src/cli/doctor/shared_memory.h"
 
+#include <algorithm>
+
 #include "src/cli/doctor/process_limit.h"
 #include "src/cli/size_text.h"
 #include "src/format.h"
+#include "src/processors.h"
 #include "transports/shm/shm_group.h"
 
 namespace rondo::doctor {
@@ -32,7 +35,7 @@ Finding failure(const SharedMemoryFacts& facts, const Status& status) {
 }  // namespace
 
 SharedMemoryFacts readSharedMemory(const Config& config) {
-  constexpr int kRanks = 2;
+  const int ranks = std::max(2, usableProcessors());
   constexpr std::size_t kSlotBytes = 65536;
   constexpr std::uint32_t kSlots = 4;
   SharedMemoryFacts facts;
@@ -40,7 +43,7 @@ SharedMemoryFacts readSharedMemory(const Config& config) {
   facts.wanted = config.allowsTransport("shm");
   facts.replaced = config.allowsTransport("tcp") || config.allowsTransport("verbs");
   Result<shm::Arena> arena =
-      shm::ShmGroup::makeArena(kRanks, kSlotBytes, kSlots, config.slotMemoryBytes);
+      shm::ShmGroup::makeArena(ranks, kSlotBytes, kSlots, config.slotMemoryBytes);
   facts.arena = arena.status();
   if (!arena.ok()) return facts;
   facts.taken = arena->reserve(kTriedBytes, kTriedBytes);  // at a multiple of huge pages' size

@@ -11,7 +11,7 @@
 namespace rondo::doctor {
 
 struct SharedMemoryFacts {
-  Status arena;                              ///< of making an arena for two ranks
+  Status arena;                              ///< of making an arena for a rank on each processor
   Status taken;                              ///< of then taking 2 MiB of it
   std::size_t hugeBytes = 0;                 ///< of what came in huge pages
   std::optional<std::size_t> fileSizeBytes;  ///< ulimit -f
