@@ -34,12 +34,14 @@ if(Python3_FOUND)
         $<TARGET_FILE:rondo_cli> ${PROJECT_SOURCE_DIR} ${check})
   endforeach()
   # Pages: what they tell readers to type and to call exists (`pages_test.py`).
-  foreach(check IN ITEMS commands flags api_names links)
+  foreach(check IN ITEMS commands flags api_names code links)
     rondo_add_command_test(pages_${check} LABELS packaging TIMEOUT 600
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/pages_test.py
         $<TARGET_FILE:rondo_cli> ${PROJECT_SOURCE_DIR} ${check})
   endforeach()
   set_tests_properties(pages_commands PROPERTIES PROCESSORS 2)
+  set_tests_properties(pages_code PROPERTIES
+    ENVIRONMENT "CC=${CMAKE_C_COMPILER};CXX=${CMAKE_CXX_COMPILER}")
 endif()
 
 find_program(RONDO_PKG_CONFIG pkg-config)

@@ -66,6 +66,21 @@ def api_names():
     assert not wrong, wrong
 
 
+def code():
+    """Blocks marked `c compile` or `cpp compile` compile, with warnings as errors."""
+    compilers = {"c": [os.environ.get("CC", "cc"), "-xc", "-std=c99"],
+                 "cpp": [os.environ.get("CXX", "c++"), "-xc++", "-std=c++20"]}
+    count = 0
+    for name, text in pages():
+        for language, block in re.findall(r"^```(c|cpp) compile\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            done = subprocess.run([*compilers[language], "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                   f"-I{source}/include", "-"], input=block, capture_output=True, text=True,
+                                  timeout=DEADLINE_SECONDS, check=False)
+            assert done.returncode == 0, f"{name}:\n{block}\n{done.stderr}"
+            count += 1
+    assert count > 1, count
+
+
 def links():
     """Each link to a page, a part of one, or a file of this repository leads there."""
     wrong = []
@@ -91,7 +106,7 @@ def anchors(text):
 
 
 if __name__ == "__main__":
-    checks = {check.__name__: check for check in (commands, flags, api_names, links)}
+    checks = {check.__name__: check for check in (commands, flags, api_names, code, links)}
     if len(sys.argv) != 4 or sys.argv[3] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command, source = pathlib.Path(sys.argv[1]).absolute(), pathlib.Path(sys.argv[2]).absolute()
