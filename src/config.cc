@@ -14,8 +14,6 @@ namespace rondo {
 
 namespace {
 
-constexpr std::string_view kPrefix = "RONDO_";
-
 /// A whole number >= 0.
 std::optional<std::int64_t> parseNumber(std::string_view text) {
   std::int64_t value = 0;
@@ -224,67 +222,86 @@ constexpr std::int64_t kMaxMillis = std::numeric_limits<std::int32_t>::max();
 
 constexpr Setting kSettings[] = {
     {"RONDO_COMM_NAME", "name", &rondoConfig_t::name, "world",
-     "1 to 64 printable characters without spaces", storeName},
+     "1 to 64 printable characters without spaces",
+     "the communicator's name in messages and in the log", storeName},
     {"RONDO_ALGORITHM", "algorithm", &rondoConfig_t::algorithm, "",
-     "a list such as all_reduce:ring,broadcast:tree", storeAlgorithms},
+     "a list such as all_reduce:ring,broadcast:tree",
+     "the algorithm of each collective that it names", storeAlgorithms},
     {"RONDO_REPRODUCIBLE", "reproducible", &rondoConfig_t::reproducible, "0", "0 or 1",
+     "whether results depend on the inputs and the number of ranks alone",
      storeNumber<&Config::reproducible, 1, 1>},
     {"RONDO_CHANNELS", "channels", &rondoConfig_t::channels, "0",
-     "1 to 32, or 0 for the planner's choice", storeNumber<&Config::channels, 1, 32>},
+     "1 to 32, or 0 for the planner's choice", "parallel lanes of an operation",
+     storeNumber<&Config::channels, 1, 32>},
     {"RONDO_CHUNK_BYTES", "chunkBytes", &rondoConfig_t::chunkBytes, "0",
      "a multiple of 64 up to 67108864, or 0 for the planner's choice",
-     storeNumber<&Config::chunkBytes, 1, (64 << 20) / 64, 64>},
+     "bytes of one slot of a connection", storeNumber<&Config::chunkBytes, 1, (64 << 20) / 64, 64>},
     {"RONDO_SLOTS_PER_CONNECTION", "slotsPerConnection", &rondoConfig_t::slotsPerConnection, "0",
-     "2 to 64, or 0 for the planner's choice", storeNumber<&Config::slotsPerConnection, 2, 64>},
+     "2 to 64, or 0 for the planner's choice",
+     "slots that a sender may fill before the receiver has emptied one",
+     storeNumber<&Config::slotsPerConnection, 2, 64>},
     {"RONDO_SLOT_MEMORY_BYTES", "slotMemoryBytes", &rondoConfig_t::slotMemoryBytes, "33554432",
-     "bytes up to 68719476736, or 0 for no limit",
+     "bytes up to 68719476736, or 0 for no limit", "memory for the slots of a rank's process",
      storeNumber<&Config::slotMemoryBytes, 1, std::int64_t{64} << 30>},
     {"RONDO_OPERATION_TIMEOUT_MS", "operationTimeoutMs", &rondoConfig_t::operationTimeoutMs,
-     "1800000", kMillisAccepted, storeNumber<&Config::operationTimeout, 1, kMaxMillis>},
+     "1800000", kMillisAccepted, "how long an operation waits for another rank before it fails",
+     storeNumber<&Config::operationTimeout, 1, kMaxMillis>},
     {"RONDO_WARNING_MS", "warningMs", &rondoConfig_t::warningMs, "30000", kMillisAccepted,
-     storeNumber<&Config::warningAfter, 1, kMaxMillis>},
+     "how long it waits before the log says so", storeNumber<&Config::warningAfter, 1, kMaxMillis>},
     {"RONDO_INIT_TIMEOUT_MS", "initTimeoutMs", &rondoConfig_t::initTimeoutMs, "300000",
-     kMillisAccepted, storeNumber<&Config::initTimeout, 1, kMaxMillis>},
+     kMillisAccepted, "how long ranks wait for each other to join",
+     storeNumber<&Config::initTimeout, 1, kMaxMillis>},
     {"RONDO_CONNECT_TIMEOUT_MS", "", std::monostate{}, "60000", kMillisAccepted,
+     "how long a rank tries to connect to another",
      storeNumber<&Config::connectTimeout, 1, kMaxMillis>},
     {"RONDO_TRANSPORT", "", std::monostate{}, "cuda_ipc,shm,verbs,tcp",
-     "a list of cuda_ipc, shm, verbs and tcp", storeTransports},
+     "a list of cuda_ipc, shm, verbs and tcp", "what may be used between processes",
+     storeTransports},
     {"RONDO_DEVICE", "device", &rondoConfig_t::device, "host",
      "the number of a CUDA device, host (or -1), or local for the launcher's local rank",
-     storeDevice},
+     "where the buffers of ranks that are processes lie", storeDevice},
     {"RONDO_CUDA_PROTOCOL", "", std::monostate{}, "auto", "auto, slots, lines or wide_lines",
-     storeProtocol},
+     "how kernels on CUDA devices hand data over", storeProtocol},
     {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
-     "error, warn, info, debug or trace", storeLogLevel},
+     "error, warn, info, debug or trace", "how much is logged", storeLogLevel},
     {"RONDO_LOG_FILE", "", std::monostate{}, "",
-     "a path; %h in it is the host name, %p the process id, %% a percent sign", storeLogFile},
+     "a path; %h in it is the host name, %p the process id, %% a percent sign",
+     "where the log goes instead of stderr", storeLogFile},
     {"RONDO_INTERFACE", "", std::monostate{}, "", "a list such as eth*,ib0, or ^docker*,lo",
+     "network interfaces whose addresses may be told to others",
      storeWord<&MeetingSettings::interfaces>},
-    {"RONDO_PORT", "", std::monostate{}, "", "a port or a range such as 5000-5100", storePorts},
+    {"RONDO_PORT", "", std::monostate{}, "", "a port or a range such as 5000-5100",
+     "where the process listens by which ranks meet", storePorts},
     {"RONDO_ADVERTISE", "", std::monostate{}, "", "an address such as 10.0.0.1 or 10.0.0.1:4000",
+     "the address told to others instead of the interfaces'",
      storeWord<&MeetingSettings::advertise>},
     {"RONDO_HOST_ID", "", std::monostate{}, "", "printable characters without spaces",
-     storeWord<&MeetingSettings::hostId>},
+     "the identity of this host; equal ones share memory", storeWord<&MeetingSettings::hostId>},
     {"RONDO_IB_DEVICES", "", std::monostate{}, "", "a list such as mlx5_0:1,mlx5_2, or ^mlx5_3",
-     storeIbDevices},
+     "adapters, or ports of them, that may be used", storeIbDevices},
     {"RONDO_IB_GID_INDEX", "", std::monostate{}, "", "an index of the port's table of GIDs, to 255",
+     "the entry of RoCE ports' tables of addresses to use",
      storeIbNumber<&verbs::Settings::gidIndex, 255>},
     {"RONDO_IB_TRAFFIC_CLASS", "", std::monostate{}, "0", "0 to 255",
-     storeIbNumber<&verbs::Settings::trafficClass, 255>},
-    {"RONDO_IB_SERVICE_LEVEL", "", std::monostate{}, "0", "0 to 15",
+     "the traffic class of packets", storeIbNumber<&verbs::Settings::trafficClass, 255>},
+    {"RONDO_IB_SERVICE_LEVEL", "", std::monostate{}, "0", "0 to 15", "the service level of packets",
      storeIbNumber<&verbs::Settings::serviceLevel, 15>},
     {"RONDO_IB_TIMEOUT", "", std::monostate{}, "18", "1 to 31",
+     "how long an adapter waits for an acknowledgement: 4.096 us * 2^timeout",
      storeIbNumber<&verbs::Settings::timeout, 31, 1>},
     {"RONDO_IB_RETRIES", "", std::monostate{}, "7", "0 to 7",
+     "how often an adapter repeats before the connection has failed",
      storeIbNumber<&verbs::Settings::retries, 7>},
     {"RONDO_RANK", "", std::monostate{}, "", "this rank's number, from 0",
-     storeRank<&MeetingSettings::rank, 0>},
+     "who a rank is, where no launcher tells", storeRank<&MeetingSettings::rank, 0>},
     {"RONDO_RANKS", "", std::monostate{}, "", "the number of ranks, from 1",
-     storeRank<&MeetingSettings::ranks, 1>},
+     "how many ranks there are, where no launcher tells", storeRank<&MeetingSettings::ranks, 1>},
     {"RONDO_ROOT", "", std::monostate{}, "", "a host and a port or ports, such as node1:4000",
-     storeWord<&MeetingSettings::root>},
-    {"RONDO_SECRET", "", std::monostate{}, "", "16 characters or more", storeSecret, true},
-    {"RONDO_SECRET_FILE", "", std::monostate{}, "", "a path", storeSecretFile},
+     "where rank 0 listens, where no launcher tells", storeWord<&MeetingSettings::root>},
+    {"RONDO_SECRET", "", std::monostate{}, "", "16 characters or more",
+     "what the ranks of a job have in common and nobody else knows", storeSecret, true},
+    {"RONDO_SECRET_FILE", "", std::monostate{}, "", "a path", "the file that holds the secret",
+     storeSecretFile},
 };
 
 /// A number or text of the program's struct as text; empty if it is not set.
@@ -403,7 +420,8 @@ std::span<const Setting> allSettings() {
 
 Environment processEnvironment() {
   Environment found = wholeEnvironment();
-  std::erase_if(found, [](const auto& variable) { return !variable.first.starts_with(kPrefix); });
+  std::erase_if(found,
+                [](const auto& variable) { return !variable.first.starts_with(kSettingPrefix); });
   return found;
 }
 
@@ -440,7 +458,7 @@ Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& env
   for (const auto& [name, value] : environment) {
     const bool known =
         std::ranges::find(kSettings, name, &Setting::variable) != std::end(kSettings);
-    if (!known && name.starts_with(kPrefix)) config.unknownVariables.push_back(name);
+    if (!known && name.starts_with(kSettingPrefix)) config.unknownVariables.push_back(name);
   }
   return config;
 }

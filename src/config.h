@@ -87,6 +87,9 @@ struct Config {
   std::vector<std::string> unknownVariables;
 };
 
+/// How the names of all settings begin.
+inline constexpr std::string_view kSettingPrefix = "RONDO_";
+
 /// Variables by name.
 using Environment = std::map<std::string, std::string, std::less<>>;
 
@@ -129,12 +132,14 @@ struct Setting {
   Member member;                 ///< of `field`
   std::string_view defaultText;  ///< as a user would write it; empty: none
   std::string_view accepted;     ///< "0 or 1"
+  std::string_view meaning;      ///< one line: "parallel lanes of an operation"
   /// Stores a value in `config`, if it is accepted.
   Verdict (*apply)(Config& config, std::string_view value);
   bool secret = false;  ///< its value goes nowhere but into Config
 };
 
-/// All settings. docs/configuration.md has one row for each.
+/// All settings, and the only place where they are named. docs/configuration.md has one row for
+/// each, and `rondo explain --settings` prints them.
 std::span<const Setting> allSettings();
 
 }  // namespace rondo

@@ -295,7 +295,7 @@ RONDO_EXPORT rondoResult_t rondoCommInitFromEnvironment(rondoComm_t* comm,
 /// `comm`: either may be destroyed first.
 /// @param color   0 or more, or RONDO_NO_COLOR.
 /// @param key     any number.
-/// @param newComm receives the handle; NULL for a rank without colour. Written only on success.
+/// @param newComm receives the handle, or NULL at a rank without colour. Written only on success.
 /// @param config  NULL: as `comm`, with ".<color>" added to its name.
 /// @threads  as operations: the calls of one communicator run one after another.
 /// @errors   InvalidArgument (a rank's colour is another negative number: on all ranks, and `comm`

@@ -7,9 +7,9 @@ namespace rondo::cli {
 
 enum class ExitCode : int {
   kOk = 0,
-  kWrongResult = 1,  ///< `perf` found an element that is not what it must be
-  kUsage = 2,        ///< the command line cannot be carried out as written
-  kFailure = 3,      ///< the library or the system failed
+  kBadFound = 1,  ///< `perf` found an element that is not what it must be, `doctor` a problem
+  kUsage = 2,     ///< the command line cannot be carried out as written
+  kFailure = 3,   ///< the library or the system failed
 };
 
 /// What a failure means for the caller of the command.

@@ -14,10 +14,12 @@
 
 #include "rondo/rondo.h"
 #include "src/bootstrap/launcher.h"
+#include "src/cli/doctor/doctor.h"
 #include "src/cli/exit_code.h"
 #include "src/cli/explain/explain.h"
 #include "src/cli/explain/registry_list.h"
 #include "src/cli/explain/request.h"
+#include "src/cli/explain/settings_text.h"
 #include "src/cli/explain/topology_text.h"
 #include "src/cli/perf/options.h"
 #include "src/cli/perf/perf.h"
@@ -39,7 +41,7 @@ int toInt(ExitCode code) {
 int fail(const Status& status) {
   const char* const hint =
       status.code() == StatusCode::kInvalidArgument
-          ? "\nrondo perf --help, rondo run --help and rondo explain --help list all flags"
+          ? "\nrondo --help lists the subcommands, and rondo SUBCOMMAND --help all flags"
           : "";
   fmt::print(stderr, "rondo: {}{}\n", status.message(), hint);
   return toInt(exitCodeOf(status.code()));
@@ -100,7 +102,7 @@ Result<int> measure(perf::PerfOptions options) {
     return toInt(exitCodeOf(StatusCode::kNotSupported));
   }
   RONDO_RETURN_IF_ERROR(verdict.status());
-  return toInt(verdict->allRight ? ExitCode::kOk : ExitCode::kWrongResult);
+  return toInt(verdict->allRight ? ExitCode::kOk : ExitCode::kBadFound);
 }
 
 int runPerfCommand(const CLI::App& command, const perf::PerfFlags& flags, std::span<char*> words) {
@@ -121,9 +123,10 @@ Result<std::string> explainTopology(const ExplainFlags& flags) {
   return topologyText(*topology, flags.ranks);
 }
 
-/// What is asked for: the topology, or a call.
+/// What is asked for: the topology, the settings, or a call.
 Result<std::string> explainWhat(const ExplainFlags& flags) {
   if (flags.topology) return explainTopology(flags);
+  if (flags.settings) return settingsText(processEnvironment());
   const Result<ExplainRequest> request = understand(flags);
   RONDO_RETURN_IF_ERROR(request.status());
   return explain(*request);
@@ -160,6 +163,13 @@ int runRunCommand(const CLI::App& command,
   return code.ok() ? *code : fail(code.status());
 }
 
+int runDoctorCommand(const CLI::App& command, const doctor::DoctorFlags& flags) {
+  if (const Status status = refuseExtras(command); !status.ok()) return fail(status);
+  const Result<bool> well = doctor::runDoctor(flags);
+  if (!well.ok()) return fail(well.status());
+  return toInt(*well ? ExitCode::kOk : ExitCode::kBadFound);
+}
+
 std::string versionText() {
   return fmt::format("rondo {}.{}.{}", RONDO_MAJOR, RONDO_MINOR, RONDO_PATCH);
 }
@@ -186,6 +196,12 @@ int runCommandLine(int argc, char** argv) {
   explainCommand->allow_extras();
   addExplainFlags(*explainCommand, explainFlags);
 
+  doctor::DoctorFlags doctorFlags;
+  CLI::App* const doctorCommand = app.add_subcommand(
+      "doctor", "Say what this machine offers, what limits it, and what to do about it");
+  doctorCommand->allow_extras();
+  doctor::addDoctorFlags(*doctorCommand, doctorFlags);
+
   try {
     app.parse(countOwnWords(argc, argv), argv);
   } catch (const CLI::ParseError& error) {
@@ -198,6 +214,7 @@ int runCommandLine(int argc, char** argv) {
     return runRunCommand(*runCommand, runFlags,
                          words.subspan(static_cast<std::size_t>(countOwnWords(argc, argv))));
   }
+  if (doctorCommand->parsed()) return runDoctorCommand(*doctorCommand, doctorFlags);
   return runExplainCommand(*explainCommand, explainFlags);
 }
 

@@ -30,10 +30,19 @@ bool isVirtual(const std::string& name) {
                      [&](const char* pattern) { return ::fnmatch(pattern, name.c_str(), 0) == 0; });
 }
 
-bool isUsable(const InterfaceAddress& candidate) {
-  const bool scoped =
-      candidate.address.family() == AddressFamily::kIpv6 && candidate.address.isLinkLocal();
-  return candidate.up && candidate.running && !scoped;
+/// What is wrong with it, whatever others there are; null: nothing.
+const char* whyUseless(const InterfaceAddress& candidate, const NameFilter& filter) {
+  if (!candidate.up) return "is down";
+  if (!candidate.running) return "has no carrier";
+  if (candidate.address.family() == AddressFamily::kIpv6 && candidate.address.isLinkLocal()) {
+    return "is link-local, which means nothing without an interface's name";
+  }
+  return filter.accepts(candidate.name) ? nullptr : "is ruled out by the pattern";
+}
+
+/// Of use only where nothing else is.
+bool isLastResort(const InterfaceAddress& candidate, const NameFilter& filter) {
+  return candidate.address.isLoopback() && !filter.wants(candidate.name);
 }
 
 /// The name of the interface that has `address`; empty if none has.
@@ -81,12 +90,11 @@ Result<std::vector<InterfaceAddress>> rankInterfaces(std::span<const InterfaceAd
                                                      const InterfaceRule& rule) {
   const NameFilter filter(rule.pattern);
   std::vector<InterfaceAddress> ranked;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(ranked),
-               [&](const InterfaceAddress& candidate) {
-                 return isUsable(candidate) && filter.accepts(candidate.name);
-               });
+  std::copy_if(
+      all.begin(), all.end(), std::back_inserter(ranked),
+      [&](const InterfaceAddress& candidate) { return whyUseless(candidate, filter) == nullptr; });
   const auto isLast = [&](const InterfaceAddress& candidate) {
-    return candidate.address.isLoopback() && !filter.wants(candidate.name);
+    return isLastResort(candidate, filter);
   };
   if (!std::all_of(ranked.begin(), ranked.end(), isLast)) std::erase_if(ranked, isLast);
   if (ranked.empty()) return nothingLeft(all, rule.pattern);
@@ -99,6 +107,18 @@ Result<std::vector<InterfaceAddress>> rankInterfaces(std::span<const InterfaceAd
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](const auto& one, const auto& other) { return place(one) < place(other); });
   return ranked;
+}
+
+std::string whyLeftOut(const InterfaceAddress& candidate,
+                       std::span<const InterfaceAddress> all,
+                       const InterfaceRule& rule) {
+  const NameFilter filter(rule.pattern);
+  if (const char* const why = whyUseless(candidate, filter)) return why;
+  const bool anyBetter = std::any_of(all.begin(), all.end(), [&](const InterfaceAddress& other) {
+    return whyUseless(other, filter) == nullptr && !isLastResort(other, filter);
+  });
+  const bool leftOut = anyBetter && isLastResort(candidate, filter);
+  return leftOut ? "is loopback, by which ranks of other hosts would dial themselves" : "";
 }
 
 std::vector<InterfaceAddress> takeBest(std::span<const InterfaceAddress> ranked, std::size_t most) {

@@ -46,6 +46,11 @@ struct InterfaceRule {
 Result<std::vector<InterfaceAddress>> rankInterfaces(std::span<const InterfaceAddress> all,
                                                      const InterfaceRule& rule);
 
+/// Why rankInterfaces(all, rule) leaves `candidate`, one of `all`, out; empty: it does not. Pure.
+std::string whyLeftOut(const InterfaceAddress& candidate,
+                       std::span<const InterfaceAddress> all,
+                       const InterfaceRule& rule);
+
 /// The first `most` of a ranked list, but with both families among them if the list has both: a
 /// peer may have only one of them. Pure.
 std::vector<InterfaceAddress> takeBest(std::span<const InterfaceAddress> ranked, std::size_t most);

@@ -194,6 +194,105 @@ def perf_processes():
         assert "--ranks" in run("perf", "barrier", *words, expect=2, **variables).stderr
 
 
+def diagnosis(*words, expect=0, limits="", **variables):
+    """What `rondo doctor --json` finds under shell commands such as `ulimit -n 100`."""
+    done = subprocess.run(["sh", "-c", f'{limits}\nexec "$@"', "sh", command, "doctor", "--json", *words],
+                          capture_output=True, text=True, timeout=DEADLINE_SECONDS,
+                          env={**os.environ, **variables}, check=False)
+    assert done.returncode == expect, (done.returncode, done.stdout, done.stderr)
+    subprocess.run([sys.executable, "-m", "json.tool"], input=done.stdout, text=True, check=True,
+                   stdout=subprocess.DEVNULL, timeout=DEADLINE_SECONDS)
+    found = json.loads(done.stdout)
+    for severity in ("problem", "warning"):
+        assert found[severity + "s"] == sum(f["severity"] == severity for f in found["findings"]), found
+    assert (found["problems"] > 0) == (expect == 1), found
+    return found
+
+
+def doctor():
+    """What the machine offers and what limits it, for people and for programs."""
+    areas = ["settings", "processors", "memory", "shared memory", "limits", "kernel", "network",
+             "adapters", "gpus", "pairs"]
+    text = run("doctor", "--ranks", "3").stdout
+    blocks = text.split("\n\n")
+    assert [block.splitlines()[0] for block in blocks[1:11]] == areas, text
+    rows = [line.split() for line in text.splitlines() if re.match(r"  [012]  ", line)]
+    assert len(rows) == 9 and all(len(row) == 4 for row in rows), text
+    assert rows[6] == ["0", "-", "shm", "shm"] and rows[7] == ["1", "shm", "-", "shm"], text
+    assert all(float(rows[one][other + 1]) > 0 for one in range(6) for other in range(3)
+               if other != one % 3), text
+    assert run("doctor", "--ranks", "0").stdout.count("us (") == 0
+    for wrong in (["--ranks", "1"], ["--ranks", "65"], ["--ranks=-1"], ["--frobnicate"]):
+        assert wrong[0].split("=")[0] in run("doctor", *wrong, expect=2).stderr
+
+
+def the(found, part):
+    """The only finding whose text has `part`."""
+    texts = [f for f in found["findings"] if part in f["text"]]
+    assert len(texts) == 1, (part, found)
+    return texts[0]
+
+
+def doctor_findings():
+    """Limits and settings that really are in the way are found, and the exit status tells of problems."""
+    found = diagnosis("-n", "2")
+    assert [pair["ranks"] for pair in found["pairs"]] == [[0, 1]], found
+    pair = found["pairs"][0]
+    assert pair["transport"] == "shm" and pair["latency_us"] > 0 and pair["bandwidth_gbs"] > 0
+    assert diagnosis("-n", "2", RONDO_TRANSPORT="tcp")["pairs"][0]["transport"] == "tcp"
+    none = ("-n", "0")
+    few = the(diagnosis(*none, limits="ulimit -n 100"), "100 files")
+    assert few["severity"] == "warning" and few["cure"].startswith("ulimit -n "), few
+    small = the(diagnosis(*none, limits="ulimit -f 1000"), "may not make files larger than")
+    assert small["severity"] == "warning" and small["cure"] == "ulimit -f unlimited", small
+    alone = diagnosis(*none, limits="ulimit -f 1000", expect=1, RONDO_TRANSPORT="shm")
+    assert the(alone, "no other way, and shared memory")["severity"] == "problem"
+    wrong = diagnosis(expect=1, RONDO_CHANNELS="many", RONDO_CHUNK_BYTE="64", RONDO_SLOTS_PER_CONNECTION="4")
+    assert the(wrong, "RONDO_CHANNELS value")["cure"] == "unset RONDO_CHANNELS"
+    assert "RONDO_CHUNK_BYTES may have been meant" in the(wrong, "RONDO_CHUNK_BYTE is")["text"]
+    assert the(wrong, "RONDO_SLOTS_PER_CONNECTION")["severity"] == "ok"
+    assert the(wrong, "pairs of ranks are not measured")["severity"] == "note" and not wrong["pairs"]
+    nowhere = the(diagnosis(*none, expect=1, RONDO_INTERFACE="nosuch*"), "fits \"nosuch*")
+    assert nowhere["area"] == "network" and nowhere["cure"] == "unset RONDO_INTERFACE", nowhere
+    with tempfile.NamedTemporaryFile("w") as secret:
+        secret.write("correct horse battery staple")
+        secret.flush()
+        os.chmod(secret.name, 0o644)
+        assert "mode 0644" in the(diagnosis(*none, expect=1, RONDO_SECRET_FILE=secret.name), "mode")["text"]
+        os.chmod(secret.name, 0o600)
+        diagnosis(*none, RONDO_SECRET_FILE=secret.name)
+    launched = {"RONDO_RANK": "0", "RONDO_RANKS": "1"}
+    assert "a launcher has started" in the(diagnosis("-n", "2", **launched), "not measured")["text"]
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    assert the(diagnosis(*none), "ranks take turns")["area"] == "processors"
+
+
+def doctor_adapters():
+    """Adapters are found and judged; LD_LIBRARY_PATH has the double of libibverbs."""
+    none = ("-n", "0")
+    found = diagnosis(*none)
+    for port in ("rdma0 port 1 (RoCE", "rdma1 port 1 (RoCE"):
+        assert the(found, port)["severity"] == "ok", found
+    found = diagnosis(*none, RONDO_IB_DEVICES="^rdma0")
+    assert the(found, "rdma0 is ruled out by RONDO_IB_DEVICES")["severity"] == "note", found
+    found = diagnosis(*none, expect=1, RONDO_IB_DEVICES="mlx5_0", RONDO_TRANSPORT="shm,verbs")
+    assert the(found, "no port of any adapter")["cure"] == "unset RONDO_TRANSPORT", found
+    found = diagnosis(*none, expect=1, RONDO_IB_GID_INDEX="200")
+    assert the(found, "RONDO_IB_GID_INDEX is 200")["cure"] == "unset RONDO_IB_GID_INDEX", found
+    assert diagnosis("-n", "2", RONDO_TRANSPORT="verbs")["pairs"][0]["transport"] == "verbs"
+
+
+def doctor_gpus():
+    """GPUs are found and judged; LD_LIBRARY_PATH has the double of the CUDA driver."""
+    found = diagnosis("-n", "0")
+    assert the(found, "CUDA device 0 is there (emulated)")["severity"] == "ok", found
+    kernels = not any("no kernels for GPUs" in finding["text"] for finding in found["findings"])
+    found = diagnosis("-n", "2", expect=0 if kernels else 1, RONDO_DEVICE="0")
+    assert "RONDO_DEVICE puts them on devices" in the(found, "pairs of ranks")["text"], found
+    found = diagnosis("-n", "0", expect=1, RONDO_DEVICE="99")
+    assert the(found, "RONDO_DEVICE is 99, but there are")["area"] == "gpus", found
+
+
 def run_bind():
     """Ranks are bound to what `rondo explain --topology` suggests, and to nothing that they may not use."""
     show = "import os; print(os.environ['RONDO_RANK'], sorted(os.sched_getaffinity(0)))"
@@ -323,7 +422,8 @@ def run_signals():
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology, perf_processes, run_bind, run_output, run_failure, run_signals)}
+        explain_topology, perf_processes, doctor, doctor_findings, doctor_adapters, doctor_gpus,
+        run_bind, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]

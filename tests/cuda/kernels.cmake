@@ -65,6 +65,13 @@ rondo_add_test(cuda_device_processes_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_processes_test.cc driver_double/device_image.cc
   LIBRARIES rondo_driver_double rondo_forked_ranks GTest::gmock)
 
+if(Python3_FOUND)
+  rondo_add_command_test(cli_doctor_gpus LABELS cuda_emulated cli TIMEOUT 600
+    COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_driver_double>
+      ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/command_test.py
+      $<TARGET_FILE:rondo_cli> doctor_gpus)
+endif()
+
 rondo_add_test(device_library_test LABELS unit
   SOURCES device_library_test.cc
   LIBRARIES rondo_kernels_cuda)

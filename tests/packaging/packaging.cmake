@@ -25,6 +25,25 @@ rondo_add_command_test(packaging_cmake LABELS packaging
       -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
     --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure --no-tests=error)
 
+find_package(Python3 3.9 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  # Each compares the table of settings with another place that names them (`settings_test.py`).
+  foreach(check IN ITEMS page fields one_reader names launchers)
+    rondo_add_command_test(settings_${check} LABELS packaging
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/settings_test.py
+        $<TARGET_FILE:rondo_cli> ${PROJECT_SOURCE_DIR} ${check})
+  endforeach()
+  # Pages: what they tell readers to type and to call exists (`pages_test.py`).
+  foreach(check IN ITEMS commands flags api_names code links)
+    rondo_add_command_test(pages_${check} LABELS packaging TIMEOUT 600
+      COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/pages_test.py
+        $<TARGET_FILE:rondo_cli> ${PROJECT_SOURCE_DIR} ${check})
+  endforeach()
+  set_tests_properties(pages_commands PROPERTIES PROCESSORS 2)
+  set_tests_properties(pages_code PROPERTIES
+    ENVIRONMENT "CC=${CMAKE_C_COMPILER};CXX=${CMAKE_CXX_COMPILER}")
+endif()
+
 find_program(RONDO_PKG_CONFIG pkg-config)
 mark_as_advanced(RONDO_PKG_CONFIG)
 if(RONDO_PKG_CONFIG)

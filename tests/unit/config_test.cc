@@ -1,11 +1,9 @@
-// Settings: where they come from, what they take, and that docs/configuration.md says the same.
+// Settings: where they come from, and what they take.
 #include "src/config.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -252,27 +250,6 @@ TEST(Config, TheProcessEnvironmentIsReadByPrefix) {
   EXPECT_EQ(environment.at("RONDO_CHANNELS"), "5");
   EXPECT_FALSE(environment.contains("NOT_RONDO_CHANNELS"));
   ASSERT_EQ(::unsetenv("RONDO_CHANNELS"), 0);
-}
-
-TEST(Config, ThePageHasARowForEachSetting) {
-  std::ifstream file(RONDO_CONFIGURATION_PAGE);
-  ASSERT_TRUE(file) << RONDO_CONFIGURATION_PAGE;
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
-  const auto code = [](std::string_view text) {
-    return text.empty() ? std::string() : '`' + std::string(text) + "` ";
-  };
-  std::size_t rows = 0;
-  for (const Setting& setting : allSettings()) {
-    const std::string row = "\n| " + code(setting.variable) + "| " + code(setting.field) + "| " +
-                            code(setting.defaultText) + "| " + std::string(setting.accepted) +
-                            " |\n";
-    EXPECT_TRUE(contains(page, row)) << "docs/configuration.md lacks the row" << row;
-    EXPECT_TRUE(contains(page, "**`" + std::string(setting.variable) + "`**"))
-        << setting.variable << " is not explained";
-  }
-  for (std::size_t at = 0; (at = page.find("\n| `RONDO_", at)) != std::string::npos; ++at)
-    ++rows;
-  EXPECT_EQ(rows, allSettings().size()) << "the page has a setting that the library lacks";
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 rondo_add_test(status_test LABELS unit SOURCES status_test.cc LIBRARIES rondo_static)
 rondo_add_test(log_test LABELS unit SOURCES log_test.cc LIBRARIES rondo_static)
 rondo_add_test(config_test LABELS unit SOURCES config_test.cc LIBRARIES rondo_static)
-target_compile_definitions(config_test PRIVATE
-  RONDO_CONFIGURATION_PAGE="${PROJECT_SOURCE_DIR}/docs/configuration.md")
 rondo_add_test(handle_table_test LABELS unit SOURCES handle_table_test.cc LIBRARIES rondo_static)
 rondo_add_test(reduction_table_test LABELS unit
   SOURCES reduction_table_test.cc

@@ -1,6 +1,7 @@
 // Which address a host advertises, for the kinds of hosts that have gone wrong elsewhere.
 #include "src/net/interfaces.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,33 @@ TEST(Interfaces, LinkLocalLast) {
 }
 
 // Field case N05.
+TEST(Interfaces, WhatIsLeftOutHasAReason) {
+  const auto reason = [](std::size_t at, std::string_view pattern) {
+    return whyLeftOut(kDockerHost[at], kDockerHost, {.pattern = pattern, .routed = std::nullopt});
+  };
+  EXPECT_EQ(reason(0, ""), "is loopback, by which ranks of other hosts would dial themselves");
+  EXPECT_EQ(reason(0, "lo,eth0"), "");
+  EXPECT_EQ(reason(0, "^*0,veth*"), "");  // nothing else is left
+  EXPECT_EQ(reason(3, ""), "");
+  EXPECT_EQ(reason(3, "ib*"), "is ruled out by the pattern");
+  EXPECT_EQ(reason(6, ""), "is link-local, which means nothing without an interface's name");
+  EXPECT_EQ(reason(7, ""), "is down");
+  EXPECT_EQ(reason(8, ""), "has no carrier");
+}
+
+TEST(Interfaces, ReasonsAndRankingAgree) {
+  for (const std::string_view pattern : {"", "lo", "eth*", "^eth*", "^*0,veth*"}) {
+    const InterfaceRule rule{.pattern = pattern, .routed = std::nullopt};
+    const auto kept = std::count_if(kDockerHost.begin(), kDockerHost.end(),
+                                    [&](const InterfaceAddress& candidate) {
+                                      return whyLeftOut(candidate, kDockerHost, rule).empty();
+                                    });
+    const Result<std::vector<InterfaceAddress>> usable = rankInterfaces(kDockerHost, rule);
+    ASSERT_TRUE(usable.ok());
+    EXPECT_EQ(static_cast<std::size_t>(kept), usable->size()) << pattern;
+  }
+}
+
 TEST(Interfaces, TheBestHaveBothFamilies) {
   const std::vector<InterfaceAddress> both = {entry("a", "10.0.0.1"), entry("b", "10.0.0.2"),
                                               entry("c", "10.0.0.3"), entry("d", "fd00::4")};

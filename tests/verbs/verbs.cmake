@@ -100,3 +100,10 @@ if(Python3_FOUND AND NOT RONDO_SANITIZE)
   rondo_add_command_test(verbs_rxe_guest_test LABELS verbs_rxe
     COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/rxe_guest/guest_test.py)
 endif()
+
+if(Python3_FOUND)
+  rondo_add_command_test(cli_doctor_adapters LABELS verbs_double cli TIMEOUT 600
+    COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>
+      ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/command_test.py
+      $<TARGET_FILE:rondo_cli> doctor_adapters)
+endif()

@@ -289,7 +289,7 @@ class PortSearch {
   PortSearch(const Library& library, const Settings& settings)
       : library_(library), settings_(settings), filter_(settings.devices) {}
 
-  Result<std::vector<std::shared_ptr<Port>>> run() {
+  Result<PortSearchResult> run() {
     int count = 0;
     errno = 0;
     ibv_device** const devices = library_.getDeviceList(&count);
@@ -299,12 +299,11 @@ class PortSearch {
     }
     // Before any memory is registered; without it a forked child could take it from its parent.
     (void)library_.forkInit();
-    for (int at = 0; at < count && error_.ok() && found_.size() < kMostPorts; ++at)
+    for (int at = 0; at < count && error_.ok() && found_.usable.size() < kMostPorts; ++at)
       search(devices[at]);
     library_.freeDeviceList(devices);
     if (!error_.ok()) return error_;
-    if (!found_.empty()) return std::move(found_);
-    return Status::notSupported("no port can be used: {}", reasons_);
+    return std::move(found_);
   }
 
  private:
@@ -319,7 +318,8 @@ class PortSearch {
       passOver(device.status());
       return;
     }
-    for (int number = 1; number <= (*device)->ports() && found_.size() < kMostPorts; ++number) {
+    for (int number = 1; number <= (*device)->ports() && found_.usable.size() < kMostPorts;
+         ++number) {
       if (portAllowed(name, number)) {
         search(*device, static_cast<std::uint8_t>(number));
       } else {
@@ -344,7 +344,7 @@ class PortSearch {
   void search(const std::shared_ptr<Device>& device, std::uint8_t number) {
     Result<std::shared_ptr<Port>> port = Port::find(device, number, settings_);
     if (port.ok()) {
-      found_.push_back(*std::move(port));
+      found_.usable.push_back(*std::move(port));
     } else if (port.status().code() == StatusCode::kInvalidArgument) {
       error_ = std::move(port).status();
     } else {
@@ -354,22 +354,31 @@ class PortSearch {
 
   void passOver(const Status& why) {
     RONDO_LOG(kDebug, kTransport, "{}", why.message());
-    reasons_ += fmt::format("{}{}", reasons_.empty() ? "" : "; ", why.message());
+    found_.passedOver.emplace_back(why.message());
   }
 
   const Library& library_;
   const Settings& settings_;
   const NameFilter filter_;
-  std::vector<std::shared_ptr<Port>> found_;
-  std::string reasons_;
+  PortSearchResult found_;
   Status error_;
 };
 
 }  // namespace
 
+Result<PortSearchResult> searchPorts(const Library& library, const Settings& settings) {
+  return PortSearch(library, settings).run();
+}
+
 Result<std::vector<std::shared_ptr<Port>>> findPorts(const Library& library,
                                                      const Settings& settings) {
-  return PortSearch(library, settings).run();
+  Result<PortSearchResult> found = searchPorts(library, settings);
+  RONDO_RETURN_IF_ERROR(found.status());
+  if (!found->usable.empty()) return std::move(found->usable);
+  std::string reasons;
+  for (const std::string& reason : found->passedOver)
+    reasons += fmt::format("{}{}", reasons.empty() ? "" : "; ", reason);
+  return Status::notSupported("no port can be used: {}", reasons);
 }
 
 }  // namespace rondo::verbs

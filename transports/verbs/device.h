@@ -153,7 +153,17 @@ class Port {
   Deadline backBy_;         // of a port that is down; else never
 };
 
-/// All usable ports that the settings allow, opened, in the system's order.
+/// What a search for ports has found.
+struct PortSearchResult {
+  std::vector<std::shared_ptr<Port>> usable;  ///< opened, in the system's order
+  std::vector<std::string> passedOver;        ///< why each of the others looked at is not used
+};
+
+/// Looks through the adapters until there are as many usable ports as one rank can do with.
+/// @errors NotSupported (no adapter), InvalidArgument (a setting).
+Result<PortSearchResult> searchPorts(const Library& library, const Settings& settings);
+
+/// All usable ports that the settings allow, opened, in the system's order; at least one.
 /// @errors NotSupported, with the reason for each port that there is; InvalidArgument (a setting).
 Result<std::vector<std::shared_ptr<Port>>> findPorts(const Library& library,
                                                      const Settings& settings);

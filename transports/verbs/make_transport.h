@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "src/control/control_plane.h"
 #include "transports/slot_account.h"
@@ -26,7 +28,17 @@ struct TransportParts {
 
 std::shared_ptr<Transport> makeTransport(TransportParts parts);
 
-/// Whether some port that `settings` allow belongs to an adapter that is emulated by software.
-bool usesEmulatedAdapter(const Settings& settings);
+/// What a transport finds on this machine, for telling users.
+struct AdapterSurvey {
+  std::vector<std::string> usable;      ///< ports, as "mlx5_0 port 1 (RoCE, GIDs: 3 10.0.0.1)"
+  std::vector<std::string> passedOver;  ///< why each adapter or port is not used
+  bool emulated = false;                ///< some usable port makes its packets in software
+};
+
+/// Opens the adapters and closes them again.
+/// @errors NotSupported (no libibverbs, no adapter, a build without verbs), InvalidArgument (a
+///   setting).
+/// @threads any
+Result<AdapterSurvey> surveyAdapters(const Settings& settings);
 
 }  // namespace rondo::verbs

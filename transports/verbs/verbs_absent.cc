@@ -5,6 +5,10 @@ namespace rondo::verbs {
 
 namespace {
 
+Status absent() {
+  return Status::notSupported("this build has no verbs: it was made without libibverbs-dev");
+}
+
 class AbsentTransport final : public Transport {
  public:
   std::string_view name() const override { return "verbs"; }
@@ -24,11 +28,6 @@ class AbsentTransport final : public Transport {
   }
 
   std::size_t memoryBytes() const override { return 0; }
-
- private:
-  static Status absent() {
-    return Status::notSupported("this build has no verbs: it was made without libibverbs-dev");
-  }
 };
 
 }  // namespace
@@ -37,8 +36,8 @@ std::shared_ptr<Transport> makeTransport(TransportParts /*parts*/) {
   return std::make_shared<AbsentTransport>();
 }
 
-bool usesEmulatedAdapter(const Settings& /*settings*/) {
-  return false;
+Result<AdapterSurvey> surveyAdapters(const Settings& /*settings*/) {
+  return absent();
 }
 
 }  // namespace rondo::verbs

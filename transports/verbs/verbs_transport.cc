@@ -50,12 +50,18 @@ std::shared_ptr<Transport> makeTransport(TransportParts parts) {
   return std::make_shared<VerbsTransport>(std::move(parts));
 }
 
-bool usesEmulatedAdapter(const Settings& settings) {
+Result<AdapterSurvey> surveyAdapters(const Settings& settings) {
   const Result<const Library*> library = systemLibrary();
-  if (!library.ok()) return false;
-  const auto ports = findPorts(**library, settings);
-  return ports.ok() &&
-         std::ranges::any_of(*ports, [](const auto& port) { return port->device().emulated(); });
+  RONDO_RETURN_IF_ERROR(library.status());
+  Result<PortSearchResult> found = searchPorts(**library, settings);
+  RONDO_RETURN_IF_ERROR(found.status());
+  AdapterSurvey survey;
+  survey.passedOver = std::move(found->passedOver);
+  for (const std::shared_ptr<Port>& port : found->usable) {
+    survey.usable.push_back(port->describe());
+    survey.emulated |= port->device().emulated();
+  }
+  return survey;
 }
 
 // Who is reached.

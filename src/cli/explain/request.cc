@@ -113,6 +113,8 @@ void addExplainFlags(CLI::App& app, ExplainFlags& flags) {
   app.add_option("--machine", flags.machine,
                  "For --topology: a file of lstopo (XML), or e.g. \"package:2 l3:8 core:8 pu:2\" "
                  "[this machine]");
+  app.add_flag("--settings", flags.settings,
+               "List all settings with the values that they have here, and end");
   app.add_flag("--list", flags.list, "List the algorithms of all operations, and end");
 }
 

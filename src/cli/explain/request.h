@@ -29,6 +29,7 @@ struct ExplainFlags {
   int cpus = 0;  ///< 0: those of this machine
   bool all = false;
   bool list = false;
+  bool settings = false;
   bool topology = false;
   std::string machine;  ///< for `topology`; empty: this one
 };

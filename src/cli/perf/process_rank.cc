@@ -55,7 +55,9 @@ Result<RankReport> fromWire(const WireReport& wire) {
 /// adapters.
 bool hasEmulatedAdapter() {
   const Result<Config> config = loadConfig(nullptr, processEnvironment());
-  return config.ok() && verbs::usesEmulatedAdapter(config->verbs);
+  if (!config.ok()) return false;
+  const Result<verbs::AdapterSurvey> survey = verbs::surveyAdapters(config->verbs);
+  return survey.ok() && survey->emulated;
 }
 
 }  // namespace

@@ -1,0 +1,24 @@
+// What a process may open and start.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "src/cli/control_group.h"
+#include "src/cli/doctor/finding.h"
+
+namespace rondo::doctor {
+
+struct LimitFacts {
+  std::optional<std::size_t> openFiles;      ///< ulimit -n
+  std::optional<std::size_t> openFilesMost;  ///< to which the user may raise it
+  std::optional<std::size_t> processes;      ///< ulimit -u: of the user, threads too
+  std::optional<std::size_t> processesLeft;  ///< GroupLimits::processesLeft
+};
+
+LimitFacts readLimits(const cli::GroupLimits& limits);
+
+/// Pure.
+Findings examine(const LimitFacts& facts);
+
+}  // namespace rondo::doctor

@@ -1,0 +1,25 @@
+// Processors: how many a rank may use, and what holds it back on them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "src/cli/control_group.h"
+#include "src/cli/doctor/finding.h"
+#include "src/processors.h"
+
+namespace rondo::doctor {
+
+struct ProcessorFacts {
+  std::string model;
+  int ofMachine = 1;            ///< online
+  ProcessorMask allowed;        ///< this process's affinity
+  std::optional<double> quota;  ///< GroupLimits::processors
+};
+
+ProcessorFacts readProcessors(const cli::GroupLimits& limits);
+
+/// Pure.
+Findings examine(const ProcessorFacts& facts);
+
+}  // namespace rondo::doctor
