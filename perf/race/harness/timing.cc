@@ -13,10 +13,10 @@ namespace rondo::race {
 namespace {
 
 constexpr double kWarmUpSeconds = 0.02;
-constexpr int kLeastWarmUpCalls = 3;
-constexpr int kMostWarmUpCalls = 200;
+constexpr std::size_t kLeastWarmUpCalls = 3;
+constexpr std::size_t kMostWarmUpCalls = 200;
 constexpr double kLeastCalls = 5;
-constexpr std::size_t kBatches = 7;
+constexpr std::size_t kBatches = 15;
 constexpr std::size_t kBatchesOfLongCalls = 3;
 constexpr double kMostCallsOfABatch = 5000;
 
@@ -30,19 +30,20 @@ double runOnce(const Meeting& meeting, Library& library, const Work& work) {
   return static_cast<double>(ticks() - start) * meeting.secondsPerTick();
 }
 
-/// Calls until the library has settled; returns the seconds that a call takes, the same on all
-/// ranks.
+/// Calls until the library has settled; returns the seconds that a call takes (the median, since
+/// single ones may be disturbed), the same on all ranks.
 double warmUp(Meeting& meeting, Library& library, const Work& work) {
+  std::vector<double> calls;
   double total = 0;
-  int calls = 0;
   for (bool goesOn = true; goesOn;) {
     meeting.startTogether();
-    total += runOnce(meeting, library, work);
-    ++calls;
-    const bool enough = calls >= kLeastWarmUpCalls && total > kWarmUpSeconds;
-    goesOn = meeting.fromRankZero(enough || calls == kMostWarmUpCalls ? 0 : 1) != 0;
+    calls.push_back(runOnce(meeting, library, work));
+    total += calls.back();
+    const bool enough = calls.size() >= kLeastWarmUpCalls && total > kWarmUpSeconds;
+    goesOn = meeting.fromRankZero(enough || calls.size() == kMostWarmUpCalls ? 0 : 1) != 0;
   }
-  const auto nanoseconds = static_cast<std::uint64_t>(total / calls * 1e9);
+  std::sort(calls.begin(), calls.end());
+  const auto nanoseconds = static_cast<std::uint64_t>(medianOfSorted(calls) * 1e9);
   return std::max(static_cast<double>(meeting.fromRankZero(nanoseconds)), 10.0) * 1e-9;
 }
 
