@@ -101,7 +101,7 @@ def pypi_version(environment: str, package: str) -> Callable[[], str]:
     def version() -> str:
         found = cache_folder().glob(f"{environment}/lib/python*/site-packages/"
                                     f"{package.replace('-', '_')}-*.dist-info")
-        names = [path.name.split("-")[1] for path in found]
+        names = [path.stem.split("-")[1] for path in found]
         return f"PyPI {package} {names[0]}" if names else "unknown"
     return version
 
@@ -178,7 +178,9 @@ def intel_mpi() -> Peer:
 
 def one_ccl() -> Peer:
     prefix = cache_folder() / "oneccl"
-    flags = [f"-I{prefix}/include", f"-L{prefix}/lib", "-lccl", f"-Wl,-rpath,{prefix}/lib"]
+    # Its own libraries need each other, so each must hear of the folder: an old-style rpath.
+    flags = [f"-isystem{prefix}/include", f"-L{prefix}/lib", "-lccl", "-lsycl",
+             f"-Wl,--disable-new-dtags,-rpath,{prefix}/lib,--allow-shlib-undefined"]
     # Its worker threads would spin on the processors that the ranks have.
     environment = {"CCL_ROOT": str(prefix), "CCL_WORKER_OFFLOAD": "0",
                    "CCL_ATL_TRANSPORT": "ofi", "CCL_ATL_SHM": "1", "FI_PROVIDER": "shm"}

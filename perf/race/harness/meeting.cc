@@ -27,6 +27,7 @@ constexpr double kSleepLeadSeconds = 150e-6;
 constexpr int kSpins = 100'000;
 constexpr int kSpinsWhenCrowded = 200;
 constexpr int kYields = 50;
+constexpr std::uint64_t kBounces = 501;
 constexpr long kNapNanoseconds = 5'000'000;
 
 }  // namespace
@@ -128,6 +129,30 @@ std::uint64_t Meeting::sum(std::uint64_t value) {
     total += all[i];
   }
   return total;
+}
+
+void Meeting::bounceLine(std::uint64_t bounce) {
+  std::atomic<std::uint64_t>& own = rank_ == 0 ? board_->ping : board_->pong;
+  const std::atomic<std::uint64_t>& other = rank_ == 0 ? board_->pong : board_->ping;
+  if (rank_ == 0) own.store(bounce, std::memory_order_release);
+  while (other.load(std::memory_order_acquire) != bounce) {
+    relaxProcessor();
+  }
+  if (rank_ == 1) own.store(bounce, std::memory_order_release);
+}
+
+double Meeting::lineHop() {
+  if (ranks_ == 1 || crowded_) return 0;
+  startTogether();
+  std::vector<std::uint64_t> taken(kBounces);
+  for (std::uint64_t bounce = 1; rank_ < 2 && bounce <= kBounces; ++bounce) {
+    const std::uint64_t start = ticks();
+    bounceLine(bounce);
+    taken[bounce - 1] = ticks() - start;
+  }
+  std::sort(taken.begin(), taken.end());
+  barrier();
+  return static_cast<double>(taken[kBounces / 2]) * secondsPerTick_ / 2;
 }
 
 std::vector<double> Meeting::slowest(std::span<const double> mine) {

@@ -57,6 +57,11 @@ class Meeting {
 
   std::uint64_t sum(std::uint64_t value);
 
+  /// Seconds that a cache line takes from rank 0 to rank 1, the median of many ways there and back.
+  /// On a virtual machine it changes when its processors move, and with it all that is small. 0
+  /// with one rank, or with more ranks than processors.
+  double lineHop();
+
   /// For each call the time of the rank that took longest.
   /// @param mine this rank's, at most kMostCalls.
   std::vector<double> slowest(std::span<const double> mine);
@@ -72,9 +77,14 @@ class Meeting {
     alignas(128) std::atomic<std::uint32_t> generation;
     std::atomic<std::uint64_t> startTick;
     alignas(128) std::atomic<std::uint32_t> sleepers;
+    alignas(128) std::atomic<std::uint64_t> ping;
+    alignas(128) std::atomic<std::uint64_t> pong;
     alignas(128) double times[kMostRanks][kMostCalls];
     std::byte texts[kMostRanks][kTextBytes];
   };
+
+  /// One way there and back; called by ranks 0 and 1.
+  void bounceLine(std::uint64_t bounce);
 
   void meet(std::uint64_t ticksUntilStart);
 

@@ -36,9 +36,10 @@ class Racer {
     // In place each call adds to the last one's result; zeros stay zeros.
     if (inPlace) std::memset(first_, 0, work.bytes());
     meeting_.barrier();
+    const double lineHop = meeting_.lineHop();
     const Times times = timeCalls(meeting_, library_, work, budgetSeconds_);
     wrong += countWrong(work, 2);
-    if (meeting_.rank() == 0) print(work, size, times, wrong);
+    if (meeting_.rank() == 0) print(work, size, wrong, lineHop, times);
     return wrong == 0;
   }
 
@@ -51,12 +52,13 @@ class Racer {
     return meeting_.sum(wrongElements(work, library_.result(work), salt));
   }
 
-  static void print(const Work& work, std::size_t size, const Times& times, std::uint64_t wrong) {
-    std::printf(
-        R"({"op":"%s","type":"%s","place":"%s","ranks":%d,"size":%zu,"bytes":%zu,"wrong":%llu,)",
-        operationName(work.operation).data(), dataTypeName(work.type).data(),
-        work.inPlace ? "in" : "out", work.ranks, size, work.bytes(),
-        static_cast<unsigned long long>(wrong));
+  static void print(
+      const Work& work, std::size_t size, std::uint64_t wrong, double lineHop, const Times& times) {
+    std::printf(R"({"op":"%s","type":"%s","place":"%s","ranks":%d,"size":%zu,"bytes":%zu,)",
+                operationName(work.operation).data(), dataTypeName(work.type).data(),
+                work.inPlace ? "in" : "out", work.ranks, size, work.bytes());
+    std::printf(R"("wrong":%llu,"hop_us":%.4f,)", static_cast<unsigned long long>(wrong),
+                lineHop * kMicroseconds);
     if (times.single) {
       const SingleCalls& single = *times.single;
       std::printf(R"("calls":%zu,"time_us":%.4f,"min_us":%.4f,"p90_us":%.4f,)", single.calls,
