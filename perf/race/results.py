@@ -34,6 +34,11 @@ class Group(NamedTuple):
         return f"{self.op}, {self.type}, {self.ranks} ranks, {place}"
 
 
+def metric_of(line: Dict, metric: str) -> float:
+    """With more ranks than processors there are no single calls, only calls in a row."""
+    return line.get(metric, line["loop_us"])
+
+
 @dataclasses.dataclass
 class Ratio:
     """How often `own` goes into `other`, over rounds: above 1 the first is faster."""
@@ -51,6 +56,11 @@ class Cell:
     size: int
     times: Dict[str, Dict[Tuple[str, int], float]] = dataclasses.field(default_factory=dict)
     wrong: Dict[str, int] = dataclasses.field(default_factory=dict)
+
+    def add(self, line: Dict, metric: str) -> None:
+        times = self.times.setdefault(line["peer"], {})
+        times[(line["run"], line["round"])] = metric_of(line, metric)
+        self.wrong[line["peer"]] = self.wrong.get(line["peer"], 0) + line["wrong"]
 
     def median(self, name: str) -> Optional[float]:
         times = self.times.get(name)
@@ -73,27 +83,44 @@ class Cell:
         return Ratio(median, min(rounds + [median]), max(rounds + [median]))
 
 
-def metric_of(line: Dict, metric: str) -> float:
-    """With more ranks than processors there are no single calls, only calls in a row."""
-    return line.get(metric, line["loop_us"])
+@dataclasses.dataclass
+class Race:
+    """What was read of the files."""
+
+    runs: List[Dict] = dataclasses.field(default_factory=list)
+    cells: List[Cell] = dataclasses.field(default_factory=list)
+    # How long a cache line took, at each measurement where ranks had processors of their own.
+    hops: List[float] = dataclasses.field(default_factory=list)
+    left_out: int = 0
 
 
-def read(paths: Iterable[pathlib.Path], metric: str) -> Tuple[List[Dict], List[Cell]]:
-    """The descriptions of the runs, and the cells in the order of their first appearance."""
-    runs: List[Dict] = []
+def read(paths: Iterable[pathlib.Path], metric: str, least_hop: float, most_hop: float) -> Race:
+    """Cells in the order of their first appearance, of measurements with hops in the range."""
+    race = Race()
     cells: Dict[Tuple[Group, int], Cell] = {}
     for path in paths:
         for text in path.read_text(encoding="utf-8").splitlines():
             line = json.loads(text)
             if "versions" in line:
-                runs.append(line)
+                race.runs.append(line)
                 continue
+            hop = line["hop_us"]
+            if hop and not least_hop <= hop <= most_hop:
+                race.left_out += 1
+                continue
+            race.hops += [hop] if hop else []
             group = Group(line["op"], line["type"], line["place"], line["ranks"])
             cell = cells.setdefault((group, line["size"]), Cell(group, line["size"]))
-            rounds = cell.times.setdefault(line["peer"], {})
-            rounds[(line["run"], line["round"])] = metric_of(line, metric)
-            cell.wrong[line["peer"]] = cell.wrong.get(line["peer"], 0) + line["wrong"]
-    return runs, list(cells.values())
+            cell.add(line, metric)
+    race.cells = list(cells.values())
+    return race
+
+
+def deciles(values: List[float]) -> Tuple[float, float, float]:
+    """The first, the fifth and the ninth."""
+    ordered = sorted(values)
+    last = len(ordered) - 1
+    return ordered[last // 10], statistics.median(ordered), ordered[last - last // 10]
 
 
 def by_group(cells: Iterable[Cell]) -> Dict[Group, List[Cell]]:

@@ -142,7 +142,7 @@ void Meeting::bounceLine(std::uint64_t bounce) {
 }
 
 double Meeting::lineHop() {
-  if (ranks_ == 1 || crowded_) return 0;
+  if (ranks_ == 1 || !ownsProcessor()) return 0;
   startTogether();
   std::vector<std::uint64_t> taken(kBounces);
   for (std::uint64_t bounce = 1; rank_ < 2 && bounce <= kBounces; ++bounce) {

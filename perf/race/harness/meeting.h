@@ -40,6 +40,9 @@ class Meeting {
   /// True if there are more ranks than processors.
   bool isCrowded() const { return crowded_; }
 
+  /// True if each rank has a processor for itself, and the library has no threads that want it.
+  bool ownsProcessor() const { return !crowded_ && waiting_ == Waiting::kSpin; }
+
   double secondsPerTick() const { return secondsPerTick_; }
 
   /// Fails the race when another rank does not come for two minutes.

@@ -82,7 +82,7 @@ class Racer {
 }  // namespace
 
 int raceRank(Meeting& meeting, Library& library, const Options& options) {
-  if (!meeting.isCrowded()) bindThisThread(meeting.rank());
+  if (meeting.ownsProcessor()) bindThisThread(meeting.rank());
   Racer racer(meeting, library, options);
   bool allRight = true;
   for (const Operation operation : options.operations) {

@@ -12,7 +12,8 @@ namespace rondo::race {
 
 namespace {
 
-constexpr double kWarmUpSeconds = 0.02;
+/// Of what is spent on each of the two timings.
+constexpr double kWarmUpShare = 0.2;
 constexpr std::size_t kLeastWarmUpCalls = 3;
 constexpr std::size_t kMostWarmUpCalls = 200;
 constexpr double kLeastCalls = 5;
@@ -32,14 +33,14 @@ double runOnce(const Meeting& meeting, Library& library, const Work& work) {
 
 /// Calls until the library has settled; returns the seconds that a call takes (the median, since
 /// single ones may be disturbed), the same on all ranks.
-double warmUp(Meeting& meeting, Library& library, const Work& work) {
+double warmUp(Meeting& meeting, Library& library, const Work& work, double seconds) {
   std::vector<double> calls;
   double total = 0;
   for (bool goesOn = true; goesOn;) {
     meeting.startTogether();
     calls.push_back(runOnce(meeting, library, work));
     total += calls.back();
-    const bool enough = calls.size() >= kLeastWarmUpCalls && total > kWarmUpSeconds;
+    const bool enough = calls.size() >= kLeastWarmUpCalls && total > seconds;
     goesOn = meeting.fromRankZero(enough || calls.size() == kMostWarmUpCalls ? 0 : 1) != 0;
   }
   std::sort(calls.begin(), calls.end());
@@ -107,7 +108,7 @@ CallsInARow timeCallsInARow(Meeting& meeting,
 }  // namespace
 
 Times timeCalls(Meeting& meeting, Library& library, const Work& work, double budgetSeconds) {
-  const double callSeconds = warmUp(meeting, library, work);
+  const double callSeconds = warmUp(meeting, library, work, kWarmUpShare * budgetSeconds);
   Times times;
   if (!meeting.isCrowded()) {
     const double affordable = std::max(budgetSeconds / callSeconds, kLeastCalls);
