@@ -19,7 +19,10 @@ class Buffers {
   Buffers(Operation operation, DataType type, int rank, int ranks)
       : first_(kBytes),
         second_(kBytes),
-        work(makeWork(operation, type, false, rank, ranks, kBytes, first_.data(), second_.data())) {
+        work(layOut({.operation = operation, .type = type, .rank = rank, .ranks = ranks},
+                    kBytes,
+                    first_.data(),
+                    second_.data())) {
     fillBuffers(work, kSalt);
   }
 

@@ -80,6 +80,7 @@ int raceThreads(int argc, char** argv, const MakeForAll& makeForAll) {
   const MakeLibrary makeLibrary = makeForAll(options.ranks);
   std::vector<int> statuses(static_cast<std::size_t>(options.ranks));
   std::vector<std::jthread> ranks;
+  ranks.reserve(statuses.size());
   for (int rank = 0; rank < options.ranks; ++rank) {
     ranks.emplace_back([&, rank] {
       Meeting meeting(meetingName, rank, options.ranks, Waiting::kSpin);

@@ -15,7 +15,9 @@ class Library {
  public:
   Library() = default;
   Library(const Library&) = delete;
+  Library(Library&&) = delete;
   Library& operator=(const Library&) = delete;
+  Library& operator=(Library&&) = delete;
   virtual ~Library() = default;
 
   /// False: the library cannot do this, and the cell is left out. The same on all ranks.

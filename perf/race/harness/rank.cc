@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "perf/race/harness/processors.h"
 #include "perf/race/harness/timing.h"
@@ -13,6 +14,32 @@ namespace rondo::race {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
+
+struct Cell {
+  Work call;  ///< without counts and buffers
+  std::size_t size = 0;
+};
+
+/// Every operation with every type, place and size.
+std::vector<Cell> cellsOf(const Options& options, int rank, int ranks) {
+  std::vector<Work> calls;
+  for (const Operation operation : options.operations) {
+    for (const DataType type : options.types) {
+      Work call{.operation = operation, .type = type, .rank = rank, .ranks = ranks};
+      if (options.outOfPlace) calls.push_back(call);
+      call.inPlace = true;
+      if (options.inPlace && hasInPlace(operation)) calls.push_back(call);
+    }
+  }
+  std::vector<Cell> cells;
+  cells.reserve(calls.size() * options.sizes.size());
+  for (const Work& call : calls) {
+    for (const std::size_t size : options.sizes) {
+      cells.push_back({call, size});
+    }
+  }
+  return cells;
+}
 
 /// One rank, its library and its two buffers.
 class Racer {
@@ -26,20 +53,19 @@ class Racer {
   }
 
   /// @return false if a result was wrong.
-  bool raceCell(Operation operation, DataType type, bool inPlace, std::size_t size) {
-    const Work work = makeWork(operation, type, inPlace, meeting_.rank(), meeting_.ranks(), size,
-                               first_, second_);
+  bool raceCell(const Cell& cell) {
+    const Work work = layOut(cell.call, cell.size, first_, second_);
     if (!library_.supports(work)) return true;
     meeting_.barrier();
     library_.prepare(work);
     std::uint64_t wrong = countWrong(work, 1);
     // In place each call adds to the last one's result; zeros stay zeros.
-    if (inPlace) std::memset(first_, 0, work.bytes());
+    if (work.inPlace) std::memset(first_, 0, work.bytes());
     meeting_.barrier();
     const double lineHop = meeting_.lineHop();
     const Times times = timeCalls(meeting_, library_, work, budgetSeconds_);
     wrong += countWrong(work, 2);
-    if (meeting_.rank() == 0) print(work, size, wrong, lineHop, times);
+    if (meeting_.rank() == 0) print(work, cell.size, wrong, lineHop, times);
     return wrong == 0;
   }
 
@@ -85,15 +111,8 @@ int raceRank(Meeting& meeting, Library& library, const Options& options) {
   if (meeting.ownsProcessor()) bindThisThread(meeting.rank());
   Racer racer(meeting, library, options);
   bool allRight = true;
-  for (const Operation operation : options.operations) {
-    for (const DataType type : options.types) {
-      for (const bool inPlace : {false, true}) {
-        if (inPlace ? !(options.inPlace && hasInPlace(operation)) : !options.outOfPlace) continue;
-        for (const std::size_t size : options.sizes) {
-          allRight = racer.raceCell(operation, type, inPlace, size) && allRight;
-        }
-      }
-    }
+  for (const Cell& cell : cellsOf(options, meeting.rank(), meeting.ranks())) {
+    allRight = racer.raceCell(cell) && allRight;
   }
   meeting.barrier();
   return allRight ? 0 : 1;

@@ -40,24 +40,16 @@ bool hasBlocks(Operation operation) {
          operation == Operation::kAllToAll;
 }
 
-Work makeWork(Operation operation,
-              DataType type,
-              bool inPlace,
-              int rank,
-              int ranks,
-              std::size_t size,
-              std::byte* first,
-              std::byte* second) {
-  Work work{.operation = operation, .type = type, .inPlace = inPlace, .rank = rank, .ranks = ranks};
-  const std::size_t elements = std::max<std::size_t>(size / elementBytes(type), 1);
-  const auto blocks = hasBlocks(operation) ? static_cast<std::size_t>(ranks) : 1;
+Work layOut(Work work, std::size_t size, std::byte* first, std::byte* second) {
+  const std::size_t elements = std::max<std::size_t>(size / elementBytes(work.type), 1);
+  const auto blocks = hasBlocks(work.operation) ? static_cast<std::size_t>(work.ranks) : 1;
   work.blockCount = std::max<std::size_t>(elements / blocks, 1);
   work.count = work.blockCount * blocks;
   work.send = first;
-  work.recv = inPlace ? first : second;
-  std::byte* ownBlock = first + static_cast<std::size_t>(rank) * work.blockBytes();
-  if (inPlace && operation == Operation::kAllGather) work.send = ownBlock;
-  if (inPlace && operation == Operation::kReduceScatter) work.recv = ownBlock;
+  work.recv = work.inPlace ? first : second;
+  std::byte* ownBlock = first + static_cast<std::size_t>(work.rank) * work.blockBytes();
+  if (work.inPlace && work.operation == Operation::kAllGather) work.send = ownBlock;
+  if (work.inPlace && work.operation == Operation::kReduceScatter) work.recv = ownBlock;
   return work;
 }
 

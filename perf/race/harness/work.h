@@ -70,14 +70,8 @@ struct Work {
 
 /// The call on buffers of about `size` bytes, rounded down to whole elements and blocks, but at
 /// least one. In place, both buffers are in `first`; else the result goes to `second`.
-Work makeWork(Operation operation,
-              DataType type,
-              bool inPlace,
-              int rank,
-              int ranks,
-              std::size_t size,
-              std::byte* first,
-              std::byte* second);
+/// @param work all but counts and buffers
+Work layOut(Work work, std::size_t size, std::byte* first, std::byte* second);
 
 /// Bytes that a buffer needs for any call of at most `size` bytes.
 std::size_t bufferBytes(std::size_t size, int ranks);

@@ -252,7 +252,8 @@ class Gloo final : public Library {
 }  // namespace rondo::race
 
 int main(int argc, char** argv) {
-  using namespace rondo::race;
-  return raceProcesses(argc, argv, Waiting::kSleep,
-                       [](Meeting& meeting) { return std::make_unique<Gloo>(meeting); });
+  namespace race = rondo::race;
+  return race::raceProcesses(argc, argv, race::Waiting::kSleep, [](race::Meeting& meeting) {
+    return std::make_unique<race::Gloo>(meeting);
+  });
 }

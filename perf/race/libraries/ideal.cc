@@ -312,7 +312,8 @@ void Ideal::runOnBuffers(const Work& work) {
 }  // namespace rondo::race
 
 int main(int argc, char** argv) {
-  using namespace rondo::race;
-  return raceProcesses(argc, argv, Waiting::kSpin,
-                       [](Meeting& meeting) { return std::make_unique<Ideal>(meeting); });
+  namespace race = rondo::race;
+  return race::raceProcesses(argc, argv, race::Waiting::kSpin, [](race::Meeting& meeting) {
+    return std::make_unique<race::Ideal>(meeting);
+  });
 }

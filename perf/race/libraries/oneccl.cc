@@ -77,7 +77,8 @@ class OneCcl final : public Library {
 }  // namespace rondo::race
 
 int main(int argc, char** argv) {
-  using namespace rondo::race;
-  return raceProcesses(argc, argv, Waiting::kSpin,
-                       [](Meeting& meeting) { return std::make_unique<OneCcl>(meeting); });
+  namespace race = rondo::race;
+  return race::raceProcesses(argc, argv, race::Waiting::kSpin, [](race::Meeting& meeting) {
+    return std::make_unique<race::OneCcl>(meeting);
+  });
 }

@@ -14,6 +14,10 @@ class RondoLibrary final : public Library {
  public:
   explicit RondoLibrary(rondoComm_t communicator) : communicator_(communicator) {}
 
+  RondoLibrary(const RondoLibrary&) = delete;
+  RondoLibrary(RondoLibrary&&) = delete;
+  RondoLibrary& operator=(const RondoLibrary&) = delete;
+  RondoLibrary& operator=(RondoLibrary&&) = delete;
   ~RondoLibrary() override;
 
   bool supports(const Work& work) const override;

@@ -15,9 +15,9 @@ inline void sumInto(DataType type,
                     std::span<const host::Operand> sources,
                     std::size_t elements) {
   // Asked once: in a virtual machine the processor's answer takes tens of microseconds.
-  static const host::SimdTarget simdTarget = host::bestSimdTarget();
+  static const host::SimdTarget kSimdTarget = host::bestSimdTarget();
   host::combineFunction(type, ReduceOp::kSum,
-                        simdTarget)({.sources = sources, .targets = targets, .elems = elements});
+                        kSimdTarget)({.sources = sources, .targets = targets, .elems = elements});
 }
 
 }  // namespace rondo::race
