@@ -13,7 +13,7 @@ set(RONDO_TEST_TIMEOUT 120 CACHE STRING "Seconds a test may take when it sets no
 # test out of every set, so they are checked.
 set(RONDO_TEST_LABELS
   unit schedule collective packaging cli multiprocess fault cuda_emulated ptx verbs_double verbs_rxe
-  net train nccl_abi python slow)
+  net train nccl_abi python perf_race slow)
 
 # How sanitizers behave in tests. Memory that cannot be had is null, as without them: tests look at
 # what the library says then.
@@ -34,7 +34,7 @@ endfunction()
 # Ranks that wait for each other want the machine to themselves; the rest runs in parallel.
 function(rondo_set_processors name)
   foreach(label IN LISTS ARGN)
-    if(label MATCHES "^(collective|multiprocess|fault|net|cli)$")
+    if(label MATCHES "^(collective|multiprocess|fault|net|cli|perf_race)$")
       set_tests_properties(${name} PROPERTIES PROCESSORS 2)
     endif()
   endforeach()

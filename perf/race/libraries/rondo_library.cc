@@ -1,0 +1,55 @@
+#include "perf/race/libraries/rondo_library.h"
+
+#include "perf/race/harness/failure.h"
+
+namespace rondo::race {
+
+namespace {
+
+rondoDataType_t rondoType(DataType type) {
+  if (type == DataType::kBfloat16) return rondoBfloat16;
+  return type == DataType::kFloat16 ? rondoFloat16 : rondoFloat32;
+}
+
+}  // namespace
+
+void requireSuccess(rondoResult_t result) {
+  if (result != rondoSuccess) fail(rondoGetLastError(nullptr));
+}
+
+RondoLibrary::~RondoLibrary() {
+  rondoCommDestroy(communicator_);
+}
+
+bool RondoLibrary::supports(const Work& work) const {
+  return work.operation != Operation::kAllToAll && work.operation != Operation::kSendRecv;
+}
+
+void RondoLibrary::run(const Work& work) {
+  const rondoDataType_t type = rondoType(work.type);
+  const auto call = [&] {
+    switch (work.operation) {
+      case Operation::kAllReduce:
+        return rondoAllReduce(work.send, work.recv, work.count, type, rondoSum, communicator_,
+                              nullptr);
+      case Operation::kReduceScatter:
+        return rondoReduceScatter(work.send, work.recv, work.blockCount, type, rondoSum,
+                                  communicator_, nullptr);
+      case Operation::kAllGather:
+        return rondoAllGather(work.send, work.recv, work.blockCount, type, communicator_, nullptr);
+      case Operation::kBroadcast:
+        return rondoBroadcast(work.send, work.recv, work.count, type, Work::kRoot, communicator_,
+                              nullptr);
+      case Operation::kReduce:
+        return rondoReduce(work.send, work.recv, work.count, type, rondoSum, Work::kRoot,
+                           communicator_, nullptr);
+      case Operation::kAllToAll:
+      case Operation::kSendRecv:
+        break;
+    }
+    return rondoNotSupported;
+  };
+  requireSuccess(call());
+}
+
+}  // namespace rondo::race
