@@ -80,8 +80,8 @@ host::WaitPolicy waitPolicy(const PlanFacts& facts) {
   return policy;
 }
 
-PlanFacts hostFacts(PlanFacts facts, bool mailboxes) {
-  facts.mailboxes = mailboxes;
+PlanFacts withMailboxes(PlanFacts facts, std::size_t bytes) {
+  facts.mailboxBytes = bytes;
   return facts;
 }
 
@@ -198,8 +198,9 @@ Communicator::Communicator(int rank,
       group_(std::move(group)),
       key_(std::move(key)),
       config_(config),
-      ends_(rank, facts.ranks, group_, onDevice ? kHostChannel : 0),
-      facts_(hostFacts(facts, !onDevice && ends_.mailboxes() != nullptr)),
+      ends_(rank, facts.ranks, group_, config.slotStores, onDevice ? kHostChannel : 0),
+      facts_(
+          withMailboxes(facts, onDevice || ends_.mailboxes() == nullptr ? 0 : config.mailboxBytes)),
       settings_(planSettings(config)),
       waitPolicy_(waitPolicy(facts)) {}
 

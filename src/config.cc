@@ -155,6 +155,19 @@ Verdict storeProtocol(Config& config, std::string_view text) {
   return {config.cudaProtocol.has_value() || text == "auto", {}};
 }
 
+Verdict storeSlotStores(Config& config, std::string_view text) {
+  if (text == "measured") {
+    config.slotStores = host::SlotStores::kMeasured;
+  } else if (text == "plain") {
+    config.slotStores = host::SlotStores::kPlain;
+  } else if (text == "streamed") {
+    config.slotStores = host::SlotStores::kStreamed;
+  } else {
+    return {false, {}};
+  }
+  return {};
+}
+
 /// Stores a text that is printable and has no spaces, as addresses, names and patterns have none.
 Verdict storeWordIn(std::string& member, std::string_view text) {
   constexpr std::size_t kMaxBytes = 1024;
@@ -243,6 +256,12 @@ constexpr Setting kSettings[] = {
     {"RONDO_SLOT_MEMORY_BYTES", "slotMemoryBytes", &rondoConfig_t::slotMemoryBytes, "33554432",
      "bytes up to 68719476736, or 0 for no limit", "memory for the slots of a rank's process",
      storeNumber<&Config::slotMemoryBytes, 1, std::int64_t{64} << 30>},
+    {"RONDO_SLOT_STORES", "", std::monostate{}, "measured", "measured, plain or streamed",
+     "how data is stored into slots of shared memory: into caches, past them, or as is faster",
+     storeSlotStores},
+    {"RONDO_MAILBOX_BYTES", "", std::monostate{}, "2048", "bytes up to 2048, or 0 for none",
+     "messages up to which ranks that share memory exchange in one hop",
+     storeNumber<&Config::mailboxBytes, 1, kMailboxBytes>},
     {"RONDO_OPERATION_TIMEOUT_MS", "operationTimeoutMs", &rondoConfig_t::operationTimeoutMs,
      "1800000", kMillisAccepted, "how long an operation waits for another rank before it fails",
      storeNumber<&Config::operationTimeout, 1, kMaxMillis>},

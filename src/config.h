@@ -19,9 +19,11 @@
 
 #include "collectives/registry.h"
 #include "kernels/cuda/protocol.h"
+#include "kernels/host/store_choice.h"
 #include "rondo/rondo.h"
 #include "src/log.h"
 #include "src/status.h"
+#include "transports/mailbox.h"
 #include "transports/verbs/settings.h"
 
 namespace rondo {
@@ -64,6 +66,10 @@ struct Config {
   std::size_t chunkBytes = 0;  ///< multiple of 64 up to 64 MiB; 0: the planner's choice
   int slotsPerConnection = 0;  ///< 2 to 64; 0: the planner's choice
   /// For all communicators of this process together (transports/slot_account.h); 0: no limit.
+  /// How senders store into slots that ranks share.
+  host::SlotStores slotStores = host::SlotStores::kMeasured;
+  /// Most bytes of a message that goes through mailboxes; 0: none does.
+  std::size_t mailboxBytes = kMailboxBytes;
   std::size_t slotMemoryBytes = std::size_t{32} << 20;
   std::chrono::milliseconds operationTimeout = std::chrono::minutes{30};
   std::chrono::milliseconds warningAfter = std::chrono::seconds{30};

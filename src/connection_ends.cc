@@ -4,15 +4,13 @@ namespace rondo {
 
 namespace {
 
-template <class End>
+template <class End, class Connect>
 Result<End*> findOrMake(std::map<std::pair<int, int>, End>& ends,
                         std::pair<int, int> key,
-                        Result<ConnectionMemory> (*connect)(RankGroup&, int, int, int),
-                        RankGroup& group,
-                        int rank) {
+                        const Connect& connect) {
   if (const auto found = ends.find(key); found != ends.end()) return &found->second;
-  Result<ConnectionMemory> memory = connect(group, rank, key.first, key.second);
-  if (!memory.ok()) return std::move(memory).status();
+  const Result<ConnectionMemory> memory = connect();
+  if (!memory.ok()) return memory.status();
   return &ends.try_emplace(key, *memory, key.first).first->second;
 }
 
@@ -21,8 +19,9 @@ Result<End*> findOrMake(std::map<std::pair<int, int>, End>& ends,
 ConnectionEnds::ConnectionEnds(int rank,
                                int ranks,
                                std::shared_ptr<RankGroup> group,
+                               host::SlotStores stores,
                                int firstChannel)
-    : rank_(rank), group_(std::move(group)), firstChannel_(firstChannel) {
+    : rank_(rank), group_(std::move(group)), stores_(stores), firstChannel_(firstChannel) {
   std::vector<MailboxMemory> mailboxes;
   for (int other = 0; other < ranks; ++other) {
     const std::optional<MailboxMemory> mailbox = group_->mailbox(other);
@@ -33,17 +32,18 @@ ConnectionEnds::ConnectionEnds(int rank,
 }
 
 Result<SendEnd*> ConnectionEnds::sendEnd(int peer, int channel) {
-  const auto outgoing = [](RankGroup& group, int own, int other, int lane) {
-    return group.connection(own, other, lane);
-  };
-  return findOrMake<SendEnd>(sends_, Key{peer, firstChannel_ + channel}, outgoing, *group_, rank_);
+  const int connection = firstChannel_ + channel;
+  return findOrMake(sends_, Key{peer, connection}, [&] {
+    Result<ConnectionMemory> memory = group_->connection(rank_, peer, connection);
+    if (memory.ok() && memory->stores == host::SlotStores::kMeasured) memory->stores = stores_;
+    return memory;
+  });
 }
 
 Result<RecvEnd*> ConnectionEnds::recvEnd(int peer, int channel) {
-  const auto incoming = [](RankGroup& group, int own, int other, int lane) {
-    return group.connection(other, own, lane);
-  };
-  return findOrMake<RecvEnd>(recvs_, Key{peer, firstChannel_ + channel}, incoming, *group_, rank_);
+  const int connection = firstChannel_ + channel;
+  return findOrMake(recvs_, Key{peer, connection},
+                    [&] { return group_->connection(peer, rank_, connection); });
 }
 
 }  // namespace rondo

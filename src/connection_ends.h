@@ -18,8 +18,13 @@ namespace rondo {
 class ConnectionEnds {
  public:
   /// @param ranks        of the communicator
+  /// @param stores       into slots that ranks share
   /// @param firstChannel where the channels of these ends begin among the connections of a pair
-  ConnectionEnds(int rank, int ranks, std::shared_ptr<RankGroup> group, int firstChannel);
+  ConnectionEnds(int rank,
+                 int ranks,
+                 std::shared_ptr<RankGroup> group,
+                 host::SlotStores stores,
+                 int firstChannel);
 
   /// The end for sending to `peer` on `channel`; valid as long as this object.
   /// @errors OutOfMemory
@@ -37,6 +42,7 @@ class ConnectionEnds {
 
   int rank_;
   std::shared_ptr<RankGroup> group_;
+  host::SlotStores stores_;
   int firstChannel_;
   std::map<Key, SendEnd> sends_;  // a map: entries keep their addresses
   std::map<Key, RecvEnd> recvs_;

@@ -135,7 +135,7 @@ bool fitsMailboxes(const PlanRequest& request, const PlanFacts& facts) {
   constexpr std::size_t kMostBytesRead = 32768;
   const std::size_t parts =
       request.collective == Collective::kReduceScatter ? static_cast<std::size_t>(facts.ranks) : 1;
-  if (request.count > kMailboxBytes / elementBytes(request.type) / parts) return false;
+  if (request.count > facts.mailboxBytes / elementBytes(request.type) / parts) return false;
   const std::size_t bytes = request.count * parts * elementBytes(request.type);
   return static_cast<std::size_t>(facts.ranks) * std::max(bytes, kCacheLineBytes) <= kMostBytesRead;
 }
@@ -145,7 +145,8 @@ bool goesThroughMailboxes(const PlanRequest& request,
                           const PlanSettings& settings) {
   const bool forced = settings.forced[static_cast<std::size_t>(request.collective)].has_value();
   const bool anything = request.count > 0 || request.collective == Collective::kBarrier;
-  return facts.mailboxes && facts.ranks > 1 && !forced && anything && fitsMailboxes(request, facts);
+  return facts.mailboxBytes > 0 && facts.ranks > 1 && !forced && anything &&
+         fitsMailboxes(request, facts);
 }
 
 /// Why no candidate is left, naming the algorithm that was asked for if one was.

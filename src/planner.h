@@ -31,10 +31,10 @@ struct PlanRequest {
 /// What the ranks of a communicator agreed on when it was made.
 struct PlanFacts {
   int ranks = 1;
-  int cpus = 1;                 ///< processors that the ranks share
-  std::size_t slotBytes = 0;    ///< bytes of each connection's slots
-  std::uint32_t slotCount = 0;  ///< slots per connection
-  bool mailboxes = false;       ///< all ranks share memory, on the host
+  int cpus = 1;                  ///< processors that the ranks share
+  std::size_t slotBytes = 0;     ///< bytes of each connection's slots
+  std::uint32_t slotCount = 0;   ///< slots per connection
+  std::size_t mailboxBytes = 0;  ///< most bytes of messages in mailboxes; 0: there are none
 };
 
 /// The facts that follow from the settings: slot size and number as configured, or the defaults.

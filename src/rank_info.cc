@@ -38,6 +38,7 @@ Status unreadable(int rank) {
 Json plannerInputs(const RankInfo& info) {
   return {{"slots of bytes (RONDO_CHUNK_BYTES, RONDO_SLOT_MEMORY_BYTES)", info.slotBytes},
           {"slots per connection (RONDO_SLOTS_PER_CONNECTION)", info.slotCount},
+          {"bytes in mailboxes (RONDO_MAILBOX_BYTES)", info.mailboxBytes},
           {"channels (RONDO_CHANNELS)", info.channels},
           {"reproducible (RONDO_REPRODUCIBLE)", info.reproducible},
           {"algorithms (RONDO_ALGORITHM)", info.algorithms},
@@ -48,11 +49,12 @@ Json plannerInputs(const RankInfo& info) {
 }  // namespace
 
 std::string encodeRankInfo(const RankInfo& info) {
-  const Json json = {{"process", info.process},       {"offers", info.offers},
-                     {"transports", info.transports}, {"processors", info.processors.words()},
-                     {"slotBytes", info.slotBytes},   {"slotCount", info.slotCount},
-                     {"channels", info.channels},     {"reproducible", info.reproducible},
-                     {"onDevice", info.onDevice},     {"algorithms", info.algorithms}};
+  const Json json = {{"process", info.process},          {"offers", info.offers},
+                     {"transports", info.transports},    {"processors", info.processors.words()},
+                     {"slotBytes", info.slotBytes},      {"slotCount", info.slotCount},
+                     {"channels", info.channels},        {"reproducible", info.reproducible},
+                     {"onDevice", info.onDevice},        {"algorithms", info.algorithms},
+                     {"mailboxBytes", info.mailboxBytes}};
   return json.dump();
 }
 
@@ -80,6 +82,7 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     info.processors = ProcessorMask(json.at("processors").get<ProcessorMask::Words>());
     json.at("slotBytes").get_to(info.slotBytes);
     json.at("slotCount").get_to(info.slotCount);
+    json.at("mailboxBytes").get_to(info.mailboxBytes);
     json.at("channels").get_to(info.channels);
     json.at("reproducible").get_to(info.reproducible);
     json.at("onDevice").get_to(info.onDevice);
@@ -102,6 +105,7 @@ RankInfo describeThisRank(const Config& config) {
   info.process = ::getpid();
   info.transports.assign(config.transports.begin(), config.transports.end());
   info.processors = allowedProcessors();
+  info.mailboxBytes = config.mailboxBytes;
   info.channels = config.channels;
   info.reproducible = config.reproducible ? 1 : 0;
   info.onDevice = config.device.has_value() ? 1 : 0;

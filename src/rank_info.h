@@ -22,6 +22,7 @@ struct RankInfo {
   ProcessorMask processors;
   std::uint64_t slotBytes = 0;
   std::uint64_t slotCount = 0;
+  std::uint64_t mailboxBytes = 0;
   std::int32_t channels = 0;
   std::uint8_t reproducible = 0;
   std::uint8_t onDevice = 0;  ///< buffers are memory of a CUDA device

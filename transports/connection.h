@@ -58,8 +58,8 @@ struct ConnectionMemory {
   std::byte* slots = nullptr;
   std::size_t slotBytes = 0;
   std::uint32_t slotCount = 0;
-  /// The receiving processor reads these very slots; else they are copied out of or into them.
-  bool sharedSlots = false;
+  /// kPlain where the transport, and not the receiving processor, reads what is stored.
+  host::SlotStores stores = host::SlotStores::kPlain;
   Doorbell* senderBell = nullptr;    ///< rung when a slot is released; null: the sender looks
   Doorbell* receiverBell = nullptr;  ///< rung when a slot is filled; null: the receiver looks
 };
@@ -68,7 +68,8 @@ struct ConnectionMemory {
 class SendEnd {
  public:
   /// @param peer the receiving rank
-  SendEnd(const ConnectionMemory& memory, int peer) : memory_(memory), peer_(peer) {}
+  SendEnd(const ConnectionMemory& memory, int peer)
+      : memory_(memory), stores_(memory.stores), peer_(peer) {}
 
   /// True if slot() may be filled; stays true until post().
   bool slotFree() {
@@ -82,9 +83,7 @@ class SendEnd {
 
   /// Whether `bytes` bytes are best stored at slot() past the caches; if so, fenceStreamedStores()
   /// comes before post(). Scribbles on the slot. Only while slotFree(), at most once per filling.
-  bool wantsStreamedStores(std::size_t bytes) {
-    return memory_.sharedSlots && stores_.streams(slot(), bytes);
-  }
+  bool wantsStreamedStores(std::size_t bytes) { return stores_.streams(slot(), bytes); }
 
   /// Hands the filled slot over to the receiver, and wakes it if it sleeps.
   void post(const SlotEntry& entry) {

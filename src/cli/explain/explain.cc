@@ -59,7 +59,14 @@ std::string planText(const Plan& plan, const ExplainRequest& request) {
                       request.facts.slotCount, formatSize(request.facts.slotBytes));
   const std::size_t loops = loopsOf(plan, request);
   if (loops > 0) text += fmt::format("  loops      {}\n", loops);
-  return text + fmt::format("  predicted  {:.1f} us\n", plan.predictedMicros);
+  text += fmt::format("  predicted  {:.1f} us\n", plan.predictedMicros);
+  if (plan.throughMailboxes) {
+    text +=
+        "  instead    where all ranks share the host's memory: each posts its message in its "
+        "mailbox\n"
+        "             and reads those of the others; one hop, added in rank order\n";
+  }
+  return text;
 }
 
 std::string candidatesText(const Plan& chosen, const ExplainRequest& request) {

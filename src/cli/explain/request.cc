@@ -75,6 +75,7 @@ Status readSettings(const ExplainFlags& flags, ExplainRequest& request) {
   RONDO_RETURN_IF_ERROR(config.status());
   request.settings = {config->reproducible, config->channels, config->algorithms};
   request.facts = planFacts(flags.ranks, flags.cpus > 0 ? flags.cpus : usableProcessors(), *config);
+  request.facts.mailboxBytes = config->mailboxBytes;
   return {};
 }
 
