@@ -36,7 +36,7 @@ struct Traffic {
 };
 
 /// The longest offer.
-inline constexpr std::size_t kMaxOfferBytes = 256;
+inline constexpr std::size_t kMaxOfferBytes = 1024;
 
 /// @threads one at a time, unless a member says otherwise.
 class Transport {

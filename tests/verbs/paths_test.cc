@@ -17,9 +17,11 @@ namespace rondo::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr int kRanks = 3;
@@ -108,6 +110,35 @@ TEST(Paths, NetworksThatDifferAreNotedOnceByEachRank) {
   };
   EXPECT_EQ(notes("rdma0", "rdma1"), 2);
   EXPECT_EQ(notes("rdma0", "rdma0"), 0);
+}
+
+/// "rdma0=roce,rdma1=roce,..."
+std::string adapters(int count) {
+  std::string list;
+  for (int at = 0; at < count; ++at)
+    list += (at == 0 ? "rdma" : ",rdma") + std::to_string(at) + "=roce";
+  return list;
+}
+
+TEST(ManyPorts, AllCarryConnections) {
+  const std::string devices = adapters(8);
+  const std::vector<std::string> lines = saidAt("debug", [&](int /*rank*/) {
+    return Variables{{"RONDOTEST_VERBS_DEVICES", devices.c_str()},
+                     {"RONDO_CHANNELS", "8"},
+                     {"RONDO_LOG_LEVEL", "debug"}};
+  });
+  for (int at = 0; at < 8; ++at)
+    EXPECT_THAT(lines, Contains(HasSubstr(" by rdma" + std::to_string(at) + " port 1 ")));
+}
+
+TEST(ManyPorts, AreBoundedAndTheRestIsNamed) {
+  const std::string devices = adapters(18);
+  const std::vector<std::string> lines = saidAt("info", [&](int /*rank*/) {
+    return Variables{{"RONDOTEST_VERBS_DEVICES", devices.c_str()}};
+  });
+  EXPECT_THAT(lines, Contains(HasSubstr("rdma15 port 1 (RoCE")));
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("rdma16 port 1 (RoCE"))));
+  EXPECT_THAT(lines, Contains(HasSubstr("rdma17 is not used: a rank has 16 ports at most")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "transports/connection.h"
+#include "transports/transport.h"
 #include "transports/verbs/device.h"
 #include "transports/verbs/wire.h"
 
@@ -72,6 +73,25 @@ TEST(Offers, LeaveOutWhatDoesNotFit) {
   EXPECT_EQ(encodePorts(ports, all).size(), all);
   EXPECT_EQ(*decodePorts(encodePorts(ports, all - 1)), std::vector{ports[0]});
   EXPECT_EQ(encodePorts(ports, 3), "");
+}
+
+/// A network that is reached counts for more than another address in it.
+TEST(Offers, LeaveOutAddressesBeforePorts) {
+  const std::vector<PortOffer> ports = {roce({ipv4(10, 0, 0, 1), ipv6(0xfd, 0, 1)}),
+                                        roce({ipv4(10, 0, 1, 1), ipv6(0xfd, 0, 2)})};
+  const std::size_t all = encodePorts(ports, 200).size();
+  EXPECT_EQ(*decodePorts(encodePorts(ports, all - 1)),
+            (std::vector{ports[0], roce({ipv4(10, 0, 1, 1)})}));
+  EXPECT_EQ(*decodePorts(encodePorts(ports, 20)),
+            (std::vector{roce({ipv4(10, 0, 0, 1)}), roce({ipv4(10, 0, 1, 1)})}));
+}
+
+TEST(Offers, HoldAsManyPortsAsARankHas) {
+  std::vector<PortOffer> ports;
+  for (int at = 0; at < static_cast<int>(kMostPorts); ++at)
+    ports.push_back(roce({ipv6(0xfd, at, 1), ipv6(0xfd, at, 2)}));
+  constexpr std::size_t kRest = 300;  // rank and addresses of the control plane
+  EXPECT_EQ(decodePorts(encodePorts(ports, kMaxOfferBytes - kRest))->size(), kMostPorts);
 }
 
 TEST(Offers, OthersAreNone) {

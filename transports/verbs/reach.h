@@ -30,7 +30,7 @@ std::string gidText(const Gid& gid);
 /// A port as others need to know it.
 struct PortOffer {
   bool ethernet = false;
-  std::vector<Gid> gids;  ///< of InfiniBand one, of which the first half counts
+  std::vector<Gid> gids;  ///< of InfiniBand one, of which the first half is the subnet
 
   friend bool operator==(const PortOffer&, const PortOffer&) = default;
 };
@@ -46,7 +46,8 @@ struct PortPair {
   friend bool operator==(const PortPair&, const PortPair&) = default;
 };
 
-/// Ports as one word of at most `mostBytes`; those that do not fit are left out, last first.
+/// Ports as one word of at most `mostBytes`. Where it does not fit, addresses are left out first,
+/// as long as ports have several, then ports; the last of each first.
 std::string encodePorts(std::vector<PortOffer> ports, std::size_t mostBytes);
 
 /// @errors InvalidArgument: it is no such word.
