@@ -87,14 +87,14 @@ class Joining {
     // Ranks that share memory do without.
     if (control.ok()) control_ = *std::move(control);
     if (config_.allowsTransport("verbs")) {
-      transports_.push_back(
-          verbs::makeTransport({.rank = rank_,
-                                .slots = slots,
-                                .control = control_.get(),
-                                .whyNoControl = control.status(),
-                                .settings = config_.verbs,
-                                .connectTimeout = config_.connectTimeout,
-                                .account = SlotAccount(config_.slotMemoryBytes)}));
+      transports_.push_back(verbs::makeTransport({.rank = rank_,
+                                                  .slots = slots,
+                                                  .control = control_.get(),
+                                                  .whyNoControl = control.status(),
+                                                  .settings = config_.verbs,
+                                                  .connectTimeout = config_.connectTimeout,
+                                                  .account = SlotAccount(config_.slotMemoryBytes),
+                                                  .mayDetour = config_.allowsTransport("tcp")}));
     }
     if (!config_.allowsTransport("tcp")) return;
     transports_.push_back(std::make_shared<tcp::TcpTransport>(

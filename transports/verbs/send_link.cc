@@ -9,13 +9,15 @@
 namespace rondo::verbs {
 
 void SendLink::tell() {
-  const Status told = tellEndpoint();
+  const Status told = attached() ? tellEndpoint() : tellDetour();
   if (!told.ok()) end(std::string(told.message()));
 }
 
 Result<bool> SendLink::progress(bool look) {
+  if (detour_) return detour_->progress();
   if (ended()) return false;
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
+  if (detour_) return true;
   Result<bool> completed = takeCompletions();
   RONDO_RETURN_IF_ERROR(completed.status());
   RONDO_RETURN_IF_ERROR(explainFailure());
@@ -36,13 +38,23 @@ Status SendLink::readMessages() {
     }
     if (!message->has_value()) return {};
     RONDO_RETURN_IF_ERROR(onMessage(**message));
-    if (ended()) return {};
+    if (ended() || detour_) return {};
   }
 }
 
 Status SendLink::onMessage(const Frame& frame) {
-  if (frame.type == static_cast<std::uint16_t>(WireMessage::kEndpoint) && !connected()) {
-    return connectTo(frame);
+  const auto isFirst = [&](WireMessage type) {
+    return frame.type == static_cast<std::uint16_t>(type) && !connected();
+  };
+  if (isFirst(WireMessage::kEndpoint) && attached()) return connectTo(frame);
+  if (isFirst(WireMessage::kDetour)) {
+    const Status told = tellDetour();
+    if (told.ok()) {
+      detour_.emplace(peer(), giveSocket(), parts_.connection);
+    } else {
+      end(std::string(told.message()));
+    }
+    return {};
   }
   if (frame.type != static_cast<std::uint16_t>(WireMessage::kGoodbye)) {
     return brokenProtocol("its message has no place here");
@@ -139,13 +151,14 @@ Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
 }
 
 void SendLink::awaitWrites(Deadline deadline) {
-  while (!ended() && !failing() && completed_ < sent_ && !deadline.passed()) {
+  while (!detour_ && !ended() && !failing() && completed_ < sent_ && !deadline.passed()) {
     if (!takeCompletions().ok()) return;
     std::this_thread::yield();
   }
 }
 
 void SendLink::close() {
+  if (detour_) return detour_->close();
   sayGoodbye(sent_);
   end("closed");
 }

@@ -123,11 +123,11 @@ Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*d
   alwaysReady_ = *std::move(ready);
   std::string names;
   for (const auto& port : ports_) {
-    auto trial = PrivateConnection::make(parts_.slots.bytes, parts_.slots.count,
-                                         headerBytes(parts_.slots.count));
-    if (trial == nullptr) return noMemory(parts_.rank, parts_.rank, 0, parts_.slots);
-    RONDO_RETURN_IF_ERROR(
-        makeEndParts(parts_.rank, std::move(trial), {port, 0}, true, parts_.settings).status());
+    EndParts trial;
+    trial.connection = PrivateConnection::make(parts_.slots.bytes, parts_.slots.count,
+                                               headerBytes(parts_.slots.count));
+    if (trial.connection == nullptr) return noMemory(parts_.rank, parts_.rank, 0, parts_.slots);
+    RONDO_RETURN_IF_ERROR(attachToAdapter(trial, {port, 0}, true, parts_.settings));
     if (devices_.empty() || devices_.back().get() != &port->device())
       devices_.push_back(port->sharedDevice());
     names += (names.empty() ? "" : ", ") + port->describe();
@@ -155,18 +155,31 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
   const SlotShape slots{parts_.slots.bytes, (*connection)->slotCount()};
   const PortPair& ports = choosePorts(peer, channel);
   const PortChoice place{ports_[ports.own], ports.ownGid};
-  place.port->use(place.gid);
   RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
             place.port->name(), gidText(place.port->gids()[place.gid].gid));
   warnOfLinkLocal(peer, place);
   if (ports.routed) noteRouted(peer, place);
-  Result<EndParts> parts =
-      makeEndParts(peer, *std::move(connection), place, receives, parts_.settings);
-  if (parts.ok()) return parts;
-  parts_.account.giveBack(slots);
-  return std::move(parts).status().withContext(
-      fmt::format("connection from rank {} to rank {} channel {}", from, to, channel));
+  EndParts parts{.peer = peer, .connection = *std::move(connection)};
+  Status attached = attachToAdapter(parts, place, receives, parts_.settings);
+  const std::string name =
+      fmt::format("connection from rank {} to rank {} channel {}", from, to, channel);
+  if (attached.ok()) {
+    place.port->use(place.gid);
+  } else if (parts_.mayDetour) {
+    warnOfDetour(name, attached);
+  } else {
+    parts_.account.giveBack(slots);
+    return Status::systemError("{}: {}; with tcp in RONDO_TRANSPORT it would go by that", name,
+                               attached.message());
+  }
+  return parts;
+}
+
+void VerbsTransport::warnOfDetour(const std::string& connection, const Status& why) {
+  if (std::exchange(warnedOfDetour_, true)) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank},
+            "{}, and maybe others, goes by tcp instead of verbs: {}", connection, why.message());
 }
 
 /// Such addresses are the last resort: they work where the two ports see each other's frames.
@@ -267,7 +280,7 @@ Status VerbsTransport::adoptArrivals() {
     }
     const Result<RecvLink*> link = receivingEnd(arrival->from, opening.channel);
     RONDO_RETURN_IF_ERROR(link.status());
-    (*link)->adopt(std::move(arrival->socket));
+    (*link)->adopt(std::move(arrival->socket), opening.slotCount);
   }
   return {};
 }
@@ -314,12 +327,11 @@ void VerbsTransport::watch(std::vector<int>& descriptors) const {
   bool quiet = true;
   for (auto& [key, link] : links_.recvs()) {
     quiet &= link.ended() || link.prepareSleep();
-    if (link.socket() >= 0) descriptors.push_back(link.socket());
+    if (link.watched() >= 0) descriptors.push_back(link.watched());
   }
   for (auto& [key, link] : links_.sends()) {
     quiet &= link.taken() || link.prepareSleep();
-    // A peer from which nothing is expected may leave; the end of its socket must wake nobody then.
-    if (!link.taken() && link.socket() >= 0) descriptors.push_back(link.socket());
+    if (link.watched() >= 0) descriptors.push_back(link.watched());
   }
   if (!quiet) descriptors.push_back(alwaysReady_.get());
 }

@@ -32,8 +32,9 @@ class VerbsTransport final : public Transport {
   Status open(const std::vector<std::string>& offers, Deadline deadline) override;
 
   /// Makes the connection if this rank sends; if it receives, the peer makes it.
+  /// An adapter that lacks something for it makes it take a detour, of which both ends know.
   /// @errors those of ControlPlane::dial() but PeerLost, which whyLost() tells; OutOfMemory;
-  ///   SystemError (the adapter lacks something).
+  ///   SystemError (the adapter lacks something, and there must be no detour).
   Result<ConnectionMemory> connect(int from, int to, int channel) override;
 
   Result<bool> progress() override;
@@ -61,6 +62,7 @@ class VerbsTransport final : public Transport {
   const PortPair& choosePorts(int peer, int channel) const;
   Result<EndParts> makeEnd(int from, int to, int channel);
   void warnOfLinkLocal(int peer, const PortChoice& place);
+  void warnOfDetour(const std::string& connection, const Status& why);
   void noteRouted(int peer, const PortChoice& place);
   Result<ConnectionMemory> connectSend(int to, int channel);
   Result<RecvLink*> receivingEnd(int from, int channel);
@@ -76,6 +78,7 @@ class VerbsTransport final : public Transport {
   std::vector<std::vector<PortPair>> pairs_;      // by peer; empty: not reached
   bool warnedOfLinkLocal_ = false;
   bool notedRouted_ = false;
+  bool warnedOfDetour_ = false;
   int idleTurns_ = 0;
   mutable bool slept_ = false;  // set by watch(), which also has the links' adapters report
   FileDescriptor alwaysReady_;  // stands for what is there already

@@ -12,6 +12,7 @@
 //                                                 up to n microseconds late, at random
 //   RONDOTEST_VERBS_INLINE=n                      bytes that a queue pair sends inline at most
 //   RONDOTEST_VERBS_MESSAGE=n                     bytes of the longest message
+//   RONDOTEST_VERBS_REGIONS=n                     memory regions that may be registered at a time
 //   RONDOTEST_VERBS_DOWN=rdma0,rdma1              ports that are down
 //   RONDOTEST_VERBS_SILENT=rdma1                  ports that are up and lose what they send
 //   RONDOTEST_VERBS_MEMLOCK=1                     registered memory counts against RLIMIT_MEMLOCK

@@ -40,6 +40,7 @@ class World {
   int objects = 0;
   std::string complaints;
   const int inlineBytes = numberFrom("RONDOTEST_VERBS_INLINE", 128);
+  const int mostRegions = numberFrom("RONDOTEST_VERBS_REGIONS", 1 << 16);
   const int messageBytes = numberFrom("RONDOTEST_VERBS_MESSAGE", 1 << 30);
 
   /// Whether this call of `symbol` is to fail; sets errno.
