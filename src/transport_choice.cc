@@ -123,12 +123,14 @@ Result<std::vector<std::vector<std::size_t>>> chooseRoutes(const TransportList& 
     std::string reasons;
     for (std::size_t place = 0; place < transports.size(); ++place) {
       const std::string why = reachability.obstacle(place, peer);
-      if (why.empty()) {
+      const std::string noPath = why.empty() ? transports[place]->whyNoPath(peer) : "";
+      if (why.empty() && noPath.empty()) {
         routes[static_cast<std::size_t>(peer)].push_back(place);
         continue;
       }
-      reasons += fmt::format("; {}: {}", transports[place]->name(), why);
-      if (reachability.offered(place, peer) && !noted[place]) {
+      reasons += fmt::format("; {}: {}{}", transports[place]->name(), why, noPath);
+      // Of trials transports tell themselves.
+      if (noPath.empty() && reachability.offered(place, peer) && !noted[place]) {
         noted[place] = true;
         warnOfObstacle(rank, peer, transports[place]->name(), why);
       }

@@ -39,6 +39,7 @@ Outcomes openTransports(const TransportList& transports,
                         Deadline deadline);
 
 /// By peer: the places in `transports` of those that lead there, best first; none for the own rank.
+/// Paths have been tried (path_trials.h).
 /// A transport that shares memory is used by all ranks that can reach each other by it, or by none
 /// of them.
 /// @param outcomes by rank

@@ -60,8 +60,8 @@ TEST(VerbsFallback, TooLittleLockedMemoryIsOneWarning) {
 
 /// Later, when a connection is made, all others still go by adapters.
 TEST(VerbsFallback, TooLittleLockedMemoryForAConnectionIsOneWarningAndADetour) {
-  // The first two are what init tries, one for each port.
-  for (const char* which : {"ibv_reg_mr:3:12", "ibv_reg_mr:5:12", "ibv_create_cq:4:12"}) {
+  // Before that, two are made at init, one for each port; and two queues for trials of paths.
+  for (const char* which : {"ibv_reg_mr:3:12", "ibv_reg_mr:5:12", "ibv_create_cq:6:12"}) {
     const RankLogs logs;
     runWithTrouble(logs, "verbs", {{"RONDOTEST_VERBS_FAIL", which}});
     const std::vector<std::string> warnings = logs.linesWith(" warn ");

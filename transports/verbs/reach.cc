@@ -175,4 +175,17 @@ std::vector<PortPair> pairPorts(const std::vector<PortOffer>& own,
   return pairs;
 }
 
+Result<std::vector<PortPair>> pathsBetween(std::string_view own, std::string_view peer) {
+  const bool swapped = peer < own;
+  const Result<std::vector<PortOffer>> one = decodePorts(swapped ? peer : own);
+  const Result<std::vector<PortOffer>> other = decodePorts(swapped ? own : peer);
+  RONDO_RETURN_IF_ERROR(one.status());
+  RONDO_RETURN_IF_ERROR(other.status());
+  std::vector<PortPair> paths = pairPorts(*one, *other);
+  if (!swapped) return paths;
+  for (PortPair& path : paths)
+    path = {path.peer, path.peerGid, path.own, path.ownGid, path.routed};
+  return paths;
+}
+
 }  // namespace rondo::verbs

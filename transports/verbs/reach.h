@@ -55,9 +55,14 @@ Result<std::vector<PortOffer>> decodePorts(std::string_view word);
 
 /// For each port of `own` that reaches a port of `peer`, the best of those: GIDs of one network
 /// before others, routable ones before link-local ones, ports of the same number before others.
-/// The list of the other end is that of swapped ports only if `own` is the same rank's in both:
-/// callers give the lower rank's.
+/// The list of the other end is that of swapped ports only if `own` is the same side's in both:
+/// see pathsBetween().
 std::vector<PortPair> pairPorts(const std::vector<PortOffer>& own,
                                 const std::vector<PortOffer>& peer);
+
+/// The pairs of ports of two ranks, from the words by which they offer theirs. The other end has
+/// the same list with sides swapped, and so have all ranks with the same words.
+/// @errors those of decodePorts().
+Result<std::vector<PortPair>> pathsBetween(std::string_view own, std::string_view peer);
 
 }  // namespace rondo::verbs

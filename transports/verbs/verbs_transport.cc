@@ -20,6 +20,10 @@ constexpr int kTurnsBetweenLooks = 64;
 /// For adapters to deliver what they were given, when a rank leaves before that was taken.
 constexpr std::chrono::milliseconds kLastWrites{200};
 
+/// Of a rank, for which there are queue pairs all at once. More hosts than that are not tried, the
+/// farthest by number: they count as reached.
+constexpr std::size_t kMostTrials = 256;
+
 constexpr char kSeparator = '@';
 
 /// The parts of an offer.
@@ -86,36 +90,27 @@ Result<std::string> VerbsTransport::offer() {
   return rank + ownPorts_ + control;
 }
 
-Result<std::vector<PortPair>> VerbsTransport::pairsWith(int peer, std::string_view offer) const {
+bool VerbsTransport::canReach(int /*peer*/, std::string_view offer) const {
   const std::optional<Offer> parts = parseOffer(offer);
-  if (!parts) return Status::invalidArgument("\"{}\" is no offer", offer);
-  const Result<std::vector<PortOffer>> own = decodePorts(ownPorts_);
-  const Result<std::vector<PortOffer>> theirs = decodePorts(parts->ports);
-  RONDO_RETURN_IF_ERROR(own.status());
-  RONDO_RETURN_IF_ERROR(theirs.status());
-  if (parts_.rank < peer) return pairPorts(*own, *theirs);
-  std::vector<PortPair> pairs = pairPorts(*theirs, *own);
-  for (PortPair& pair : pairs)
-    pair = {pair.peer, pair.peerGid, pair.own, pair.ownGid, pair.routed};
-  return pairs;
-}
-
-bool VerbsTransport::canReach(int peer, std::string_view offer) const {
-  const Result<std::vector<PortPair>> pairs = pairsWith(peer, offer);
-  return pairs.ok() && !pairs->empty();
+  if (!parts) return false;
+  const Result<std::vector<PortPair>> paths = pathsBetween(ownPorts_, parts->ports);
+  return paths.ok() && !paths->empty();
 }
 
 Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*deadline*/) {
-  pairs_.resize(offers.size());
+  paths_.resize(offers.size());
+  whyNoPath_.resize(offers.size());
+  portWords_.resize(offers.size());
   std::vector<std::string> control(offers.size());
   for (std::size_t peer = 0; peer < offers.size(); ++peer) {
     const std::optional<Offer> parts = parseOffer(offers[peer]);
     if (!parts) continue;
     control[peer] = parts->control;
+    portWords_[peer] = parts->ports;
     if (static_cast<int>(peer) == parts_.rank) continue;
-    Result<std::vector<PortPair>> pairs = pairsWith(static_cast<int>(peer), offers[peer]);
-    RONDO_RETURN_IF_ERROR(pairs.status());
-    pairs_[peer] = *std::move(pairs);
+    Result<std::vector<PortPair>> paths = pathsBetween(ownPorts_, parts->ports);
+    RONDO_RETURN_IF_ERROR(paths.status());
+    paths_[peer] = *std::move(paths);
   }
   RONDO_RETURN_IF_ERROR(parts_.control->learnPeers(control));
   Result<FileDescriptor> ready = makeAlwaysReady();
@@ -136,14 +131,96 @@ Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*d
   return {};
 }
 
+// Trials of paths.
+
+std::string VerbsTransport::inviteToTrials(const std::vector<bool>& opened) {
+  std::vector<std::string> words = portWords_;
+  for (std::size_t rank = 0; rank < words.size(); ++rank)
+    if (!opened[rank]) words[rank].clear();
+  std::vector<Trials::Path> wanted;
+  for (const int peer : trialPartners(parts_.rank, words)) {
+    const auto at = static_cast<std::size_t>(peer);
+    const Result<std::vector<PortOffer>> theirs = decodePorts(words[at]);
+    if (!theirs.ok() || wanted.size() + paths_[at].size() > kMostTrials) break;
+    for (std::size_t number = 0; number < paths_[at].size(); ++number) {
+      const PortPair& ports = paths_[at][number];
+      wanted.push_back({.peer = peer,
+                        .number = number,
+                        .place = {ports_[ports.own], ports.ownGid},
+                        .peerGid = (*theirs)[ports.peer].gids[ports.peerGid],
+                        .routed = ports.routed});
+    }
+  }
+  trials_.prepare(std::move(wanted));
+  return trials_.invitation();
+}
+
+void VerbsTransport::acceptTrials(const std::vector<std::string>& invitations, Deadline deadline) {
+  trials_.accept(parts_.rank, invitations, earlier(deadline, Deadline::within(kTrialPatience)));
+}
+
+std::string VerbsTransport::runTrials(Deadline deadline) {
+  return encodeFindings(trials_.run(earlier(deadline, Deadline::within(kTrialPatience))));
+}
+
+void VerbsTransport::learnTrials(const std::vector<std::string>& findings) {
+  trials_.end();
+  std::vector<TrialFindings> all;
+  for (const std::string& text : findings)
+    all.push_back(decodeFindings(text).value_or(TrialFindings{}));
+  for (std::size_t peer = 0; peer < paths_.size(); ++peer) {
+    std::vector<PortPair>& paths = paths_[peer];
+    if (paths.empty()) continue;
+    const HostFindings found = findingsTowards(static_cast<int>(peer), all);
+    for (const std::size_t number : found.failed)
+      if (number < paths.size()) paths.erase(paths.begin() + static_cast<std::ptrdiff_t>(number));
+    if (paths.empty()) whyNoPath_[peer] = "no path leads there, such as that from " + found.why;
+  }
+  warnOfFailedPaths(all);
+}
+
+VerbsTransport::HostFindings VerbsTransport::findingsTowards(
+    int peer, const std::vector<TrialFindings>& findings) const {
+  const auto hosts = [&](std::size_t one, std::size_t other) {
+    const auto word = [&](std::size_t rank) {
+      return rank < portWords_.size() ? std::string_view(portWords_[rank]) : std::string_view();
+    };
+    return std::minmax({word(one), word(other)});
+  };
+  const auto concerned =
+      hosts(static_cast<std::size_t>(parts_.rank), static_cast<std::size_t>(peer));
+  HostFindings found;
+  for (std::size_t finder = 0; finder < findings.size(); ++finder) {
+    for (const auto& [other, number] : findings[finder].failed) {
+      if (hosts(finder, static_cast<std::size_t>(other)) != concerned) continue;
+      found.failed.insert(number);
+      if (found.why.empty()) found.why = findings[finder].why;
+    }
+  }
+  return found;
+}
+
+/// One rank for all.
+void VerbsTransport::warnOfFailedPaths(const std::vector<TrialFindings>& findings) const {
+  const auto first = std::ranges::find_if(
+      findings, [](const TrialFindings& found) { return !found.failed.empty(); });
+  if (first == findings.end() || first - findings.begin() != parts_.rank) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank},
+            "verbs passes over paths that lead nowhere, such as that from {}", first->why);
+}
+
+std::string VerbsTransport::whyNoPath(int peer) const {
+  return whyNoPath_[static_cast<std::size_t>(peer)];
+}
+
 // Connections.
 
 /// Connections take turns over the ports. The middle of the two ranks is another one for each
 /// neighbour in a ring, and for most peers of a star.
 const PortPair& VerbsTransport::choosePorts(int peer, int channel) const {
-  const std::vector<PortPair>& pairs = pairs_[static_cast<std::size_t>(peer)];
+  const std::vector<PortPair>& paths = paths_[static_cast<std::size_t>(peer)];
   const auto turn = static_cast<std::size_t>((parts_.rank + peer) / 2 + channel);
-  return pairs[turn % pairs.size()];
+  return paths[turn % paths.size()];
 }
 
 Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
@@ -159,7 +236,6 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
             place.port->name(), gidText(place.port->gids()[place.gid].gid));
   warnOfLinkLocal(peer, place);
-  if (ports.routed) noteRouted(peer, place);
   EndParts parts{.peer = peer, .connection = *std::move(connection)};
   Status attached = attachToAdapter(parts, place, receives, parts_.settings);
   const std::string name =
@@ -192,16 +268,6 @@ void VerbsTransport::warnOfLinkLocal(int peer, const PortChoice& place) {
             "verbs reaches rank {}, and maybe others, by {} GID {}, which is link-local: no router "
             "passes it on; give the port's network interface an IP address if that fails",
             peer, place.port->name(), gidText(gid));
-}
-
-/// Networks that no router joins look like others; what fails then does so much later.
-void VerbsTransport::noteRouted(int peer, const PortChoice& place) {
-  if (std::exchange(notedRouted_, true)) return;
-  RONDO_LOG(kInfo, kTransport, LogContext{.rank = parts_.rank},
-            "verbs reaches rank {}, and maybe others, in another network than that of {} GID {}: a "
-            "router must join the two; otherwise set RONDO_IB_DEVICES, or RONDO_TRANSPORT without "
-            "verbs",
-            peer, place.port->name(), gidText(place.port->gids()[place.gid].gid));
 }
 
 Result<ConnectionMemory> VerbsTransport::connect(int from, int to, int channel) {
@@ -273,7 +339,7 @@ Status VerbsTransport::adoptArrivals() {
   while (auto arrival = parts_.control->takeDataSocket(DataWire::kVerbs)) {
     const OpenData& opening = arrival->opening;
     const auto from = static_cast<std::size_t>(arrival->from);
-    if (from >= pairs_.size() || pairs_[from].empty()) continue;  // it does not know what we know
+    if (from >= paths_.size() || paths_[from].empty()) continue;  // it does not know what we know
     if (opening.slotBytes != parts_.slots.bytes) {
       return Status::mismatch("rank {} sends slots of {} bytes, rank {} expects {}", arrival->from,
                               opening.slotBytes, parts_.rank, parts_.slots.bytes);
