@@ -22,6 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr SlotShape kSlots{4096, 4};
 
@@ -85,7 +86,11 @@ TEST_F(FaultTest, APortThatStaysDownIsAnErrorThatNamesIt) {
   for (const int rank : {0, 1}) {
     const Status error = errorOn(rank);
     EXPECT_EQ(error.code(), StatusCode::kSystemError);
-    EXPECT_EQ(error.message(), "rdma0 port 1 has gone down");
+    EXPECT_EQ(
+        error.message(),
+        fmt::format("rdma0 port 1 has gone down; connections with ranks {} use it: see to it, "
+                    "or leave it out by RONDO_IB_DEVICES, and make the communicator again",
+                    1 - rank));
   }
 }
 
@@ -107,8 +112,8 @@ TEST_F(FaultTest, AnAddressThatMovedIsAnErrorThatNamesBoth) {
   rondoVerbsSetPort("rdma0", 0);
   rondoVerbsMoveGid("rdma0", 3, 99);
   rondoVerbsSetPort("rdma0", 1);
-  EXPECT_EQ(errorOn(0).message(),
-            "rdma0 port 1 had GID 10.0.1.1 at index 3 and has 10.0.1.99 there now");
+  EXPECT_THAT(std::string(errorOn(0).message()),
+              StartsWith("rdma0 port 1 had GID 10.0.1.1 at index 3 and has 10.0.1.99 there now"));
   rondoVerbsMoveGid("rdma0", 3, 1);
 }
 
@@ -173,7 +178,8 @@ TEST_F(FaultTest, ARequestThatIsRefusedIsAnError) {
   rondoVerbsFailCall("ibv_post_send", 1, ENOMEM);
   send_.step();
   EXPECT_THAT(std::string(errorOn(0).message()),
-              HasSubstr("rdma0 port 1 takes no request to send: Cannot allocate memory"));
+              AllOf(HasSubstr("connection with rank 1"),
+                    HasSubstr("rdma0 port 1 takes no request to send: Cannot allocate memory")));
 }
 
 TEST_F(FaultTest, AnAdapterThatFailsIsAnError) {
@@ -199,8 +205,8 @@ TEST_F(FaultTest, AnAddressThatMovedBeforeItWasUsedIsAnErrorOnceItIs) {
   rondoVerbsMoveGid("rdma1", 3, 99);
   pass(3);
   ASSERT_TRUE(team_[0].connect(0, 1, 1).ok());
-  EXPECT_EQ(errorOn(0).message(),
-            "rdma1 port 1 had GID 10.1.1.1 at index 3 and has 10.1.1.99 there now");
+  EXPECT_THAT(std::string(errorOn(0).message()),
+              StartsWith("rdma1 port 1 had GID 10.1.1.1 at index 3 and has 10.1.1.99 there now"));
   rondoVerbsMoveGid("rdma1", 3, 1);
 }
 

@@ -104,9 +104,14 @@ Status LinkEnd::connectTo(const Frame& description) {
   Result<Endpoint> end = readEndpoint(description);
   if (!end.ok()) return brokenProtocol(end.status().message());
   peerEnd_ = *end;
-  RONDO_RETURN_IF_ERROR(parts_.pair->connect(peerEnd_));
+  RONDO_RETURN_IF_ERROR(named(parts_.pair->connect(peerEnd_)));
   connected_ = true;
   return {};
+}
+
+Status LinkEnd::named(Status status) const {
+  if (status.ok()) return status;
+  return std::move(status).withContext(fmt::format("connection with rank {}", peer()));
 }
 
 void LinkEnd::sayGoodbye(std::uint64_t count) {

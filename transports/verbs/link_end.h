@@ -94,6 +94,13 @@ class LinkEnd {
   /// @errors Mismatch, SystemError.
   Status connectTo(const Frame& description);
 
+  /// As the members of QueuePair; their errors name the peer, too.
+  Status post(ibv_send_wr& request, ibv_sge& piece) {
+    return named(parts_.pair->send(request, piece));
+  }
+
+  Status postReceive() { return named(parts_.pair->postReceive()); }
+
   /// Says how far this end has got, and ends the socket.
   void sayGoodbye(std::uint64_t count);
 
@@ -137,6 +144,8 @@ class LinkEnd {
   Endpoint peerEnd_;  ///< once connected
 
  private:
+  Status named(Status status) const;
+
   std::optional<ControlLink> socket_;
   std::optional<ibv_wc> failure_;
   Deadline causeDue_;  // when to wait no more for a completion that tells more

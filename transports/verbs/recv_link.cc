@@ -111,7 +111,7 @@ Status RecvLink::onCompletion(const ibv_wc& completion) {
     return brokenProtocol("its message is no slot");
   }
   // Before the slot is released, and so before the peer can send what needs this receive.
-  RONDO_RETURN_IF_ERROR(parts_.pair->postReceive());
+  RONDO_RETURN_IF_ERROR(postReceive());
   return onSlot(ntohl(completion.imm_data));
 }
 
@@ -143,7 +143,7 @@ Result<bool> RecvLink::sendCredit() {
   request.send_flags = IBV_SEND_SIGNALED;
   request.imm_data = htonl(static_cast<std::uint32_t>(total));
   ibv_sge nothing{};
-  RONDO_RETURN_IF_ERROR(parts_.pair->send(request, nothing));
+  RONDO_RETURN_IF_ERROR(post(request, nothing));
   credited_ = total;
   ++creditsUnderWay_;
   return true;

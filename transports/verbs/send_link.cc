@@ -88,7 +88,7 @@ Status SendLink::onCompletion(const ibv_wc& completion) {
     return brokenProtocol("its message is no credit");
   }
   RONDO_RETURN_IF_ERROR(takeCredit(widen(ntohl(completion.imm_data), released())));
-  return parts_.pair->postReceive();
+  return postReceive();
 }
 
 Status SendLink::takeCredit(std::uint64_t credit) {
@@ -128,7 +128,7 @@ Status SendLink::postSlot(std::uint64_t number) {
   request.wr.rdma.remote_addr =
       peerEnd_.headersAddress + number % peerEnd_.slots * sizeof(SlotEntry);
   request.wr.rdma.rkey = peerEnd_.key;
-  return parts_.pair->send(request, piece);
+  return post(request, piece);
 }
 
 Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
@@ -144,7 +144,7 @@ Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
     request.opcode = IBV_WR_RDMA_WRITE;
     request.wr.rdma.remote_addr = to + done;
     request.wr.rdma.rkey = peerEnd_.key;
-    RONDO_RETURN_IF_ERROR(parts_.pair->send(request, piece));
+    RONDO_RETURN_IF_ERROR(post(request, piece));
     done += length;
   }
   return {};

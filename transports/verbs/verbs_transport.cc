@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "src/bootstrap/roster.h"
 #include "src/log.h"
 #include "src/net/event_signal.h"
 
@@ -81,6 +82,7 @@ Result<std::string> VerbsTransport::offer() {
   }
   RONDO_RETURN_IF_ERROR(ports.status());
   ports_ = *std::move(ports);
+  peersBy_.resize(ports_.size());
   std::vector<PortOffer> offers;
   for (const auto& port : ports_)
     offers.push_back(port->offer());
@@ -242,6 +244,7 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
       fmt::format("connection from rank {} to rank {} channel {}", from, to, channel);
   if (attached.ok()) {
     place.port->use(place.gid);
+    peersBy_[ports.own].insert(peer);
   } else if (parts_.mayDetour) {
     warnOfDetour(name, attached);
   } else {
@@ -361,9 +364,13 @@ Status VerbsTransport::checkPorts() {
         if (&port->device() == device.get()) port->onEvent(*event, patience());
     }
   }
-  for (const auto& port : ports_) {
-    const std::string trouble = port->trouble();
-    if (!trouble.empty()) return Status::systemError("{} {}", port->name(), trouble);
+  for (std::size_t at = 0; at < ports_.size(); ++at) {
+    const std::string trouble = ports_[at]->trouble();
+    if (trouble.empty()) continue;
+    return Status::systemError(
+        "{} {}; connections with ranks {} use it: see to it, or leave it out by RONDO_IB_DEVICES, "
+        "and make the communicator again",
+        ports_[at]->name(), trouble, listRanks({peersBy_[at].begin(), peersBy_[at].end()}));
   }
   return {};
 }

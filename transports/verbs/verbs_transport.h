@@ -97,6 +97,7 @@ class VerbsTransport final : public Transport {
   std::vector<std::vector<PortPair>> paths_;      // by peer; empty: not reached
   std::vector<std::string> whyNoPath_;            // by peer
   Trials trials_;
+  std::vector<std::set<int>> peersBy_;  // by place in ports_: with whom connections use it
   bool warnedOfLinkLocal_ = false;
   bool warnedOfDetour_ = false;
   int idleTurns_ = 0;
