@@ -17,18 +17,26 @@ class PathTrials {
   PathTrials(Exchange& exchange,
              const TransportList& transports,
              int rank,
+             const std::vector<Offers>& offers,
              const std::vector<Outcomes>& outcomes)
       : exchange_(exchange), rank_(rank) {
-    for (std::size_t place = 0; place < transports.size(); ++place)
-      addIfTrying(*transports[place], place, outcomes);
+    for (std::size_t place = 0; place < transports.size(); ++place) {
+      if (!transports[place]->triesPaths()) continue;
+      Trying trying{transports[place].get(), {}, {}};
+      for (const Outcomes& outcome : outcomes)
+        trying.opened.push_back(outcome[place].empty());
+      if (std::ranges::count(trying.opened, true) < 2) continue;
+      trying.served = servedBefore(transports, place, rank, offers, outcomes);
+      trying_.push_back(std::move(trying));
+    }
   }
 
   /// The same on all ranks.
   bool needed() const { return !trying_.empty(); }
 
   Status run(Deadline deadline) {
-    const Result<std::vector<Words>> invitations =
-        tell([](const Trying& one) { return one.transport->inviteToTrials(one.opened); });
+    const Result<std::vector<Words>> invitations = tell(
+        [](const Trying& one) { return one.transport->inviteToTrials(one.opened, one.served); });
     RONDO_RETURN_IF_ERROR(invitations.status());
     for (std::size_t at = 0; at < trying_.size(); ++at)
       if (takesPart(at)) trying_[at].transport->acceptTrials((*invitations)[at], deadline);
@@ -48,15 +56,8 @@ class PathTrials {
   struct Trying {
     Transport* transport;
     std::vector<bool> opened;  // by rank
+    std::vector<bool> served;  // by rank
   };
-
-  void addIfTrying(Transport& transport, std::size_t place, const std::vector<Outcomes>& outcomes) {
-    Trying trying{&transport, {}};
-    for (const Outcomes& outcome : outcomes)
-      trying.opened.push_back(outcome[place].empty());
-    const bool some = std::ranges::count(trying.opened, true) > 1;
-    if (some && transport.triesPaths()) trying_.push_back(std::move(trying));
-  }
 
   bool takesPart(std::size_t at) const {
     return trying_[at].opened[static_cast<std::size_t>(rank_)];
@@ -91,9 +92,10 @@ class PathTrials {
 Status tryPaths(Exchange& exchange,
                 const TransportList& transports,
                 int rank,
+                const std::vector<Offers>& offers,
                 const std::vector<Outcomes>& outcomes,
                 Deadline deadline) {
-  PathTrials trials(exchange, transports, rank, outcomes);
+  PathTrials trials(exchange, transports, rank, offers, outcomes);
   return trials.needed() ? trials.run(deadline) : Status();
 }
 

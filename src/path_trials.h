@@ -14,11 +14,13 @@ namespace rondo {
 /// Has each transport that tries paths, and that two ranks at least have opened, do so. All ranks
 /// call alike; there are three exchanges, or none. Afterwards transports know which paths lead
 /// nowhere.
+/// @param offers   by rank
 /// @param outcomes by rank
 /// @errors those of `exchange`; Mismatch. That a path fails is none.
 Status tryPaths(Exchange& exchange,
                 const TransportList& transports,
                 int rank,
+                const std::vector<Offers>& offers,
                 const std::vector<Outcomes>& outcomes,
                 Deadline deadline);
 

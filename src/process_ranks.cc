@@ -68,7 +68,7 @@ class Joining {
     const Outcomes outcomes = openTransports(transports_, rank_, offers, own.reasons, deadline_);
     Result<std::vector<Outcomes>> all = tellOutcomes(outcomes);
     RONDO_RETURN_IF_ERROR(all.status());
-    RONDO_RETURN_IF_ERROR(tryPaths(exchange_, transports_, rank_, *all, deadline_));
+    RONDO_RETURN_IF_ERROR(tryPaths(exchange_, transports_, rank_, offers, *all, deadline_));
     Result<std::vector<std::vector<std::size_t>>> routes =
         chooseRoutes(transports_, rank_, offers, *all);
     RONDO_RETURN_IF_ERROR(routes.status());

@@ -111,6 +111,22 @@ Outcomes openTransports(const TransportList& transports,
   return outcomes;
 }
 
+std::vector<bool> servedBefore(const TransportList& transports,
+                               std::size_t place,
+                               int rank,
+                               const std::vector<Offers>& offers,
+                               const std::vector<Outcomes>& outcomes) {
+  const Reachability reachability(transports, rank, offers, outcomes);
+  std::vector<bool> served;
+  for (int peer = 0; peer < static_cast<int>(offers.size()); ++peer) {
+    bool some = peer == rank;
+    for (std::size_t better = 0; better < place && !some; ++better)
+      some = reachability.obstacle(better, peer).empty();
+    served.push_back(some);
+  }
+  return served;
+}
+
 Result<std::vector<std::vector<std::size_t>>> chooseRoutes(const TransportList& transports,
                                                            int rank,
                                                            const std::vector<Offers>& offers,

@@ -76,8 +76,13 @@ class Transport {
   virtual bool triesPaths() const { return false; }
 
   /// What others need to know in order to try the paths to this rank.
-  /// @param opened ranks that take part
-  virtual std::string inviteToTrials(const std::vector<bool>& /*opened*/) { return {}; }
+  /// @param opened by rank: whether it takes part; the same on all ranks
+  /// @param served by rank: whether this one reaches it by a better transport, so that nothing is
+  ///   to be tried between the two
+  virtual std::string inviteToTrials(const std::vector<bool>& /*opened*/,
+                                     const std::vector<bool>& /*served*/) {
+    return {};
+  }
 
   /// Prepares for being tried.
   /// @param invitations by rank

@@ -95,6 +95,11 @@ class Job {
     return chooseRoutes(lists_[static_cast<std::size_t>(rank)], rank, offers_, outcomes_);
   }
 
+  std::vector<bool> servedBefore(std::size_t place, int rank) const {
+    return rondo::servedBefore(lists_[static_cast<std::size_t>(rank)], place, rank, offers_,
+                               outcomes_);
+  }
+
   /// The transports of `rank` to `peer` in words: "memory network ".
   std::string route(int rank, int peer) const {
     const auto all = routes(rank);
@@ -134,6 +139,14 @@ TEST(TransportChoice, PassesOverPathsThatFailedTheirTrial) {
   EXPECT_EQ(job.route(0, 1),
             "ranks 0 and 2 cannot reach each other; memory: they do not share what it needs; "
             "network: it failed its trial");
+}
+
+TEST(TransportChoice, KnowsWhomABetterTransportServes) {
+  Job job({{"a"}, {"a"}, {"b"}});
+  job.open();
+  EXPECT_EQ(job.servedBefore(0, 0), (std::vector{true, false, false}));
+  EXPECT_EQ(job.servedBefore(1, 0), (std::vector{true, true, false}));
+  EXPECT_EQ(job.servedBefore(1, 2), (std::vector{false, false, true}));
 }
 
 TEST(TransportChoice, OpensOnlyTowardsThoseWhoCanBeReached) {

@@ -143,6 +143,21 @@ TEST(PathTrials, NetworksThatARouterJoinsAreUsed) {
   EXPECT_THAT(warningsOfTwoNetworks("verbs", {}), IsEmpty());
 }
 
+/// What shared memory serves needs no adapter, and must not wait for one that does not answer.
+TEST(PathTrials, RanksThatShareMemoryTryNothing) {
+  const RankLogs logs;
+  ForkedRanks processes(2, [&](int rank, const rondoUniqueId_t& id) {
+    logs.capture(rank);
+    setEnvironment(
+        {{"RONDO_TRANSPORT", "shm,verbs,tcp"}, {"RONDOTEST_VERBS_SILENT", "rdma0,rdma1"}});
+    const rondoComm_t comm = joinOrExit(2, rank, id);
+    const int wrong = callEverything(comm, 2, rank, 1000);
+    return wrong + failed(comm, rondoCommDestroy(comm));
+  });
+  processes.expectSuccess();
+  EXPECT_THAT(logs.linesWith(" warn "), IsEmpty());
+}
+
 /// What is wrong with one of two paths does not keep the other from being used.
 TEST(PathTrials, APathOfSeveralIsPassedOver) {
   const RankLogs logs;

@@ -135,13 +135,15 @@ Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*d
 
 // Trials of paths.
 
-std::string VerbsTransport::inviteToTrials(const std::vector<bool>& opened) {
+std::string VerbsTransport::inviteToTrials(const std::vector<bool>& opened,
+                                           const std::vector<bool>& served) {
   std::vector<std::string> words = portWords_;
   for (std::size_t rank = 0; rank < words.size(); ++rank)
     if (!opened[rank]) words[rank].clear();
   std::vector<Trials::Path> wanted;
   for (const int peer : trialPartners(parts_.rank, words)) {
     const auto at = static_cast<std::size_t>(peer);
+    if (served[at]) continue;
     const Result<std::vector<PortOffer>> theirs = decodePorts(words[at]);
     if (!theirs.ok() || wanted.size() + paths_[at].size() > kMostTrials) break;
     for (std::size_t number = 0; number < paths_[at].size(); ++number) {

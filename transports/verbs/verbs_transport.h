@@ -37,7 +37,8 @@ class VerbsTransport final : public Transport {
 
   bool triesPaths() const override { return true; }
 
-  std::string inviteToTrials(const std::vector<bool>& opened) override;
+  std::string inviteToTrials(const std::vector<bool>& opened,
+                             const std::vector<bool>& served) override;
   void acceptTrials(const std::vector<std::string>& invitations, Deadline deadline) override;
   std::string runTrials(Deadline deadline) override;
   void learnTrials(const std::vector<std::string>& findings) override;
