@@ -29,6 +29,17 @@ constexpr std::chrono::microseconds kAnswerPoll{200};
 /// What a rank said on its control link before its data connection ended has come by then.
 constexpr std::chrono::milliseconds kLastWords{500};
 
+/// Of a process that has ended: who can tell. A connection that has failed by itself is another
+/// thing.
+constexpr std::string_view kWhoCanTell =
+    "; its own output may say why, and the system log if it was killed for lack of memory";
+
+/// Says so behind `why`, unless that is empty.
+std::string withWhoCanTell(std::string why) {
+  if (!why.empty()) why += kWhoCanTell;
+  return why;
+}
+
 double mebibytes(std::size_t bytes) {
   return std::ceil(static_cast<double>(bytes) / (1 << 20) * 10) / 10;
 }
@@ -173,10 +184,10 @@ std::string_view ProcessGroup::transportTo(int rank) const {
 
 std::string ProcessGroup::whyLost(int rank) {
   if (!drained(rank)) return {};
-  if (onBoard(rank)) return parts_.board->whyLost(rank);
+  if (onBoard(rank)) return withWhoCanTell(parts_.board->whyLost(rank));
   const std::scoped_lock lock(mutex_);
   RemoteRank& remote = remote_[static_cast<std::size_t>(rank)];
-  if (!remote.whyLost.empty()) return remote.whyLost;
+  if (!remote.whyLost.empty()) return withWhoCanTell(remote.whyLost);
   std::string ended = dataConnectionEnded(rank);
   if (ended.empty()) return {};
   // A rank that ended with an error told it on the control link first, but the news of the two

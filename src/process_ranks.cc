@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/net/deadline.h"
+#include "src/path_trials.h"
 #include "src/rank_info.h"
 #include "src/transport_choice.h"
 #include "transports/shm/shm_transport.h"
@@ -67,6 +68,7 @@ class Joining {
     const Outcomes outcomes = openTransports(transports_, rank_, offers, own.reasons, deadline_);
     Result<std::vector<Outcomes>> all = tellOutcomes(outcomes);
     RONDO_RETURN_IF_ERROR(all.status());
+    RONDO_RETURN_IF_ERROR(tryPaths(exchange_, transports_, rank_, offers, *all, deadline_));
     Result<std::vector<std::vector<std::size_t>>> routes =
         chooseRoutes(transports_, rank_, offers, *all);
     RONDO_RETURN_IF_ERROR(routes.status());
@@ -87,14 +89,14 @@ class Joining {
     // Ranks that share memory do without.
     if (control.ok()) control_ = *std::move(control);
     if (config_.allowsTransport("verbs")) {
-      transports_.push_back(
-          verbs::makeTransport({.rank = rank_,
-                                .slots = slots,
-                                .control = control_.get(),
-                                .whyNoControl = control.status(),
-                                .settings = config_.verbs,
-                                .connectTimeout = config_.connectTimeout,
-                                .account = SlotAccount(config_.slotMemoryBytes)}));
+      transports_.push_back(verbs::makeTransport({.rank = rank_,
+                                                  .slots = slots,
+                                                  .control = control_.get(),
+                                                  .whyNoControl = control.status(),
+                                                  .settings = config_.verbs,
+                                                  .connectTimeout = config_.connectTimeout,
+                                                  .account = SlotAccount(config_.slotMemoryBytes),
+                                                  .mayDetour = config_.allowsTransport("tcp")}));
     }
     if (!config_.allowsTransport("tcp")) return;
     transports_.push_back(std::make_shared<tcp::TcpTransport>(

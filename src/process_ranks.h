@@ -1,6 +1,6 @@
 // How ranks that are processes become a communicator: they tell each other who and where they are,
-// check that they agree, open the transports by which they can reach each other, and settle on one
-// for each pair.
+// check that they agree, open the transports by which they can reach each other, try paths that may
+// lead nowhere, and settle on one for each pair.
 #pragma once
 
 #include <memory>

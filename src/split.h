@@ -39,8 +39,8 @@ Result<std::optional<SplitPart>> planSplit(std::span<const SplitWish> wishes, in
 /// a part is done, or has failed, are made by the destructor.
 class SplitExchange final : public Exchange {
  public:
-  /// Rounds that every rank makes.
-  static constexpr int kRounds = 4;
+  /// Rounds that every rank makes: two to join, three for trials, two for devices.
+  static constexpr int kRounds = 7;
 
   /// @param members of the own part; empty for a rank that goes nowhere
   SplitExchange(GatherBytes gather, int ranks, std::vector<int> members);

@@ -121,10 +121,7 @@ Status rejectedBy(const Waiting& own, int peer, const CallRecord::Rejection& rej
 }
 
 Status lostBefore(int rank, const CallSignature& own, int peer, std::string_view why) {
-  return Status::peerLost(
-      "rank {}: {} needs rank {}, but {}; its own output may say why, and the system log if it was "
-      "killed for lack of memory",
-      rank, describeCall(own), peer, why);
+  return Status::peerLost("rank {}: {} needs rank {}, but {}", rank, describeCall(own), peer, why);
 }
 
 Status waitedTooLong(int rank,

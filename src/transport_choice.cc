@@ -111,6 +111,22 @@ Outcomes openTransports(const TransportList& transports,
   return outcomes;
 }
 
+std::vector<bool> servedBefore(const TransportList& transports,
+                               std::size_t place,
+                               int rank,
+                               const std::vector<Offers>& offers,
+                               const std::vector<Outcomes>& outcomes) {
+  const Reachability reachability(transports, rank, offers, outcomes);
+  std::vector<bool> served;
+  for (int peer = 0; peer < static_cast<int>(offers.size()); ++peer) {
+    bool some = peer == rank;
+    for (std::size_t better = 0; better < place && !some; ++better)
+      some = reachability.obstacle(better, peer).empty();
+    served.push_back(some);
+  }
+  return served;
+}
+
 Result<std::vector<std::vector<std::size_t>>> chooseRoutes(const TransportList& transports,
                                                            int rank,
                                                            const std::vector<Offers>& offers,
@@ -123,12 +139,14 @@ Result<std::vector<std::vector<std::size_t>>> chooseRoutes(const TransportList& 
     std::string reasons;
     for (std::size_t place = 0; place < transports.size(); ++place) {
       const std::string why = reachability.obstacle(place, peer);
-      if (why.empty()) {
+      const std::string noPath = why.empty() ? transports[place]->whyNoPath(peer) : "";
+      if (why.empty() && noPath.empty()) {
         routes[static_cast<std::size_t>(peer)].push_back(place);
         continue;
       }
-      reasons += fmt::format("; {}: {}", transports[place]->name(), why);
-      if (reachability.offered(place, peer) && !noted[place]) {
+      reasons += fmt::format("; {}: {}{}", transports[place]->name(), why, noPath);
+      // Of trials transports tell themselves.
+      if (noPath.empty() && reachability.offered(place, peer) && !noted[place]) {
         noted[place] = true;
         warnOfObstacle(rank, peer, transports[place]->name(), why);
       }

@@ -38,7 +38,17 @@ Outcomes openTransports(const TransportList& transports,
                         const Outcomes& own,
                         Deadline deadline);
 
+/// By peer: whether a transport before that at `place` leads there, trials aside. Both ends answer
+/// alike; true for the own rank.
+/// @param outcomes by rank
+std::vector<bool> servedBefore(const TransportList& transports,
+                               std::size_t place,
+                               int rank,
+                               const std::vector<Offers>& offers,
+                               const std::vector<Outcomes>& outcomes);
+
 /// By peer: the places in `transports` of those that lead there, best first; none for the own rank.
+/// Paths have been tried (path_trials.h).
 /// A transport that shares memory is used by all ranks that can reach each other by it, or by none
 /// of them.
 /// @param outcomes by rank

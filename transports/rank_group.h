@@ -58,8 +58,8 @@ class RankGroup {
   /// text that ends with a zero. @threads any
   virtual std::string_view transportTo(int rank) const = 0;
 
-  /// Why nothing more can come from `rank`, such as "its process has ended"; empty as long as
-  /// something can, or `rank` has left in good order.
+  /// Why nothing more can come from `rank`, such as "its process has ended", and who can tell more;
+  /// empty as long as something can, or `rank` has left in good order.
   virtual std::string whyLost(int rank) = 0;
 
   /// "ranks 2 and 3": to whom something posted is still on its way, for messages; may be empty.

@@ -4,11 +4,11 @@
 //
 // The life of one, the same on all ranks:
 //
-//     made -> offer() -> all ranks get all offers -> open() -> connect() as operations need it,
-//     progress() while they run -> close() -> destroyed
+//     made -> offer() -> all ranks get all offers -> open() -> trials, if it tries paths ->
+//     connect() as operations need it, progress() while they run -> close() -> destroyed
 //
-// For each pair of ranks the first transport is used by which both can reach each other and which
-// both have opened.
+// For each pair of ranks the first transport is used by which both can reach each other, which both
+// have opened, and of which no trial has found that it does not lead there.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,10 @@ struct Traffic {
 };
 
 /// The longest offer.
-inline constexpr std::size_t kMaxOfferBytes = 256;
+inline constexpr std::size_t kMaxOfferBytes = 1024;
+
+/// The longest invitation to trials, and the longest findings.
+inline constexpr std::size_t kMaxTrialBytes = 8192;
 
 /// @threads one at a time, unless a member says otherwise.
 class Transport {
@@ -64,6 +67,37 @@ class Transport {
   /// @param offers by rank, the own one too; empty for ranks that cannot be reached.
   /// @errors any: this rank then does without the transport, and so do its peers.
   virtual Status open(const std::vector<std::string>& offers, Deadline deadline) = 0;
+
+  // Trials, for transports whose offers do not tell whether a path leads anywhere. The members are
+  // called in this order, on all ranks that have opened the transport; what one returns, all get
+  // before the next is called. What is returned has at most kMaxTrialBytes.
+
+  /// Whether it tries paths; the same on all ranks.
+  virtual bool triesPaths() const { return false; }
+
+  /// What others need to know in order to try the paths to this rank.
+  /// @param opened by rank: whether it takes part; the same on all ranks
+  /// @param served by rank: whether this one reaches it by a better transport, so that nothing is
+  ///   to be tried between the two
+  virtual std::string inviteToTrials(const std::vector<bool>& /*opened*/,
+                                     const std::vector<bool>& /*served*/) {
+    return {};
+  }
+
+  /// Prepares for being tried.
+  /// @param invitations by rank
+  virtual void acceptTrials(const std::vector<std::string>& /*invitations*/,
+                            Deadline /*deadline*/) {}
+
+  /// Tries, for a few seconds at most. @return what was found
+  virtual std::string runTrials(Deadline /*deadline*/) { return {}; }
+
+  /// Learns what has been found, and says so in the log if it is bad.
+  /// @param findings by rank
+  virtual void learnTrials(const std::vector<std::string>& /*findings*/) {}
+
+  /// Why no path to `peer` is left after trials; else empty. Both ends must answer alike.
+  virtual std::string whyNoPath(int /*peer*/) const { return {}; }
 
   /// The memory of the connection from rank `from` to rank `to`, one of which is this one, on
   /// `channel`. Does not wait for the peer to connect. Valid as long as the transport. Each end

@@ -38,6 +38,10 @@ class ControlLink {
 
   bool saidGoodbye() const { return saidGoodbye_; }
 
+  /// Gives its socket to a protocol without frames. Nothing may be under way: all output was sent,
+  /// and the peer sends nothing more before it has taken that.
+  FileDescriptor release() { return std::move(socket_); }
+
   /// Closes it.
   void end() { socket_.reset(); }
 

@@ -24,6 +24,7 @@ void probeSilentHost(int socket) {
   setOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
   setOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
   setOption(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  setOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 }
 
 void detectDeadHost(int socket) {

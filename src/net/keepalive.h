@@ -6,7 +6,7 @@ namespace rondo {
 
 /// Has the kernel probe a silent peer, and give the connection up after about half a minute without
 /// an answer. It asks the peer's kernel, not its process: a process that is stopped in a debugger
-/// is not lost.
+/// is not lost. Takes detectDeadHost() back.
 /// @param socket a TCP socket. Others ignore it.
 void probeSilentHost(int socket);
 

@@ -11,7 +11,9 @@ namespace rondo::testing {
 
 class VerbsRank final : public TransportRank {
  public:
-  explicit VerbsRank(const RankPlace& place, const verbs::Settings& settings = {})
+  explicit VerbsRank(const RankPlace& place,
+                     const verbs::Settings& settings = {},
+                     bool mayDetour = false)
       : control_(openControl(place)),
         transport_(verbs::makeTransport({.rank = place.rank,
                                          .slots = place.slots,
@@ -19,7 +21,8 @@ class VerbsRank final : public TransportRank {
                                          .whyNoControl = Status(),
                                          .settings = settings,
                                          .connectTimeout = std::chrono::milliseconds{10000},
-                                         .account = SlotAccount()})) {}
+                                         .account = SlotAccount(),
+                                         .mayDetour = mayDetour})) {}
 
   Transport& transport() override { return *transport_; }
 

@@ -42,6 +42,13 @@ class FakeTransport final : public Transport {
 
   std::size_t memoryBytes() const override { return 0; }
 
+  std::string whyNoPath(int peer) const override {
+    return peer == unreached_ ? "it failed its trial" : "";
+  }
+
+  /// No path to `peer` has passed a trial.
+  void failTrialsTowards(int peer) { unreached_ = peer; }
+
   const std::vector<std::string>& opened() const { return opened_; }
 
   void failToOpen(Status why) { opens_ = std::move(why); }
@@ -52,6 +59,7 @@ class FakeTransport final : public Transport {
   std::string place_;
   std::vector<std::string> opened_;
   Status opens_;
+  int unreached_ = -1;
 };
 
 /// Ranks with one transport within a host and one between all; an empty network is none.
@@ -74,6 +82,8 @@ class Job {
 
   FakeTransport& memory(int rank) { return *memory_[static_cast<std::size_t>(rank)]; }
 
+  FakeTransport& network(int rank) { return *network_[static_cast<std::size_t>(rank)]; }
+
   void open() {
     for (std::size_t rank = 0; rank < lists_.size(); ++rank) {
       outcomes_.push_back(openTransports(lists_[rank], static_cast<int>(rank), offers_,
@@ -83,6 +93,11 @@ class Job {
 
   Result<std::vector<std::vector<std::size_t>>> routes(int rank) const {
     return chooseRoutes(lists_[static_cast<std::size_t>(rank)], rank, offers_, outcomes_);
+  }
+
+  std::vector<bool> servedBefore(std::size_t place, int rank) const {
+    return rondo::servedBefore(lists_[static_cast<std::size_t>(rank)], place, rank, offers_,
+                               outcomes_);
   }
 
   /// The transports of `rank` to `peer` in words: "memory network ".
@@ -112,6 +127,26 @@ TEST(TransportChoice, TakesAllThatBothHaveBestFirst) {
   EXPECT_EQ(job.route(0, 2), "network ");
   EXPECT_EQ(job.route(2, 0), "network ");
   EXPECT_EQ(job.route(0, 0), "");
+}
+
+TEST(TransportChoice, PassesOverPathsThatFailedTheirTrial) {
+  Job job({{"a"}, {"a"}, {"b"}});
+  job.open();
+  job.network(0).failTrialsTowards(1);
+  EXPECT_EQ(job.route(0, 1), "memory ");
+  EXPECT_EQ(job.route(0, 2), "network ");
+  job.network(0).failTrialsTowards(2);
+  EXPECT_EQ(job.route(0, 1),
+            "ranks 0 and 2 cannot reach each other; memory: they do not share what it needs; "
+            "network: it failed its trial");
+}
+
+TEST(TransportChoice, KnowsWhomABetterTransportServes) {
+  Job job({{"a"}, {"a"}, {"b"}});
+  job.open();
+  EXPECT_EQ(job.servedBefore(0, 0), (std::vector{true, false, false}));
+  EXPECT_EQ(job.servedBefore(1, 0), (std::vector{true, true, false}));
+  EXPECT_EQ(job.servedBefore(1, 2), (std::vector{false, false, true}));
 }
 
 TEST(TransportChoice, OpensOnlyTowardsThoseWhoCanBeReached) {

@@ -58,6 +58,42 @@ TEST(VerbsFallback, TooLittleLockedMemoryIsOneWarning) {
   EXPECT_THAT(warnings.front(), HasSubstr("does not register"));
 }
 
+/// Later, when a connection is made, all others still go by adapters.
+TEST(VerbsFallback, TooLittleLockedMemoryForAConnectionIsOneWarningAndADetour) {
+  // Before that, two are made at init, one for each port; and two queues for trials of paths.
+  for (const char* which : {"ibv_reg_mr:3:12", "ibv_reg_mr:5:12", "ibv_create_cq:6:12"}) {
+    const RankLogs logs;
+    runWithTrouble(logs, "verbs", {{"RONDOTEST_VERBS_FAIL", which}});
+    const std::vector<std::string> warnings = logs.linesWith(" warn ");
+    ASSERT_THAT(warnings, SizeIs(1)) << which;
+    EXPECT_THAT(warnings.front(), HasSubstr("goes by tcp instead of verbs: rdma"));
+    EXPECT_THAT(warnings.front(), HasSubstr("(memlock)"));
+  }
+}
+
+TEST(VerbsFallback, ALimitOfRegionsLeavesTheRestToTcp) {
+  const RankLogs logs;
+  runWithTrouble(logs, "verbs", {{"RONDOTEST_VERBS_REGIONS", "2"}});
+  const std::vector<std::string> warnings = logs.linesWith(" warn ");
+  ASSERT_THAT(warnings, SizeIs(1));
+  EXPECT_THAT(warnings.front(), HasSubstr("its adapter has 2 regions for all processes"));
+}
+
+TEST(VerbsFallback, WithoutTcpAConnectionThatCannotBeMadeEndsAllRanks) {
+  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& id) {
+    setEnvironment({{"RONDO_TRANSPORT", "verbs"}});
+    if (rank == 1) setEnvironment({{"RONDOTEST_VERBS_FAIL", "ibv_reg_mr:3:12"}});
+    const rondoComm_t comm = joinOrExit(kRanks, rank, id);
+    float one = 1;
+    const int wrong = expectFailure(
+        comm, rondoAllReduce(&one, &one, 1, rondoFloat32, rondoSum, comm, nullptr),
+        rondoSystemError, {"rank 1", "does not register", "(memlock)", "RONDO_TRANSPORT"});
+    (void)rondoCommDestroy(comm);
+    return wrong;
+  });
+  processes.expectSuccess();
+}
+
 /// Field test C07: no adapter is nothing to warn of.
 TEST(VerbsFallback, NoActivePortIsSilent) {
   const RankLogs logs;

@@ -1,19 +1,30 @@
 // Which ports and addresses pairs of ranks use: pure functions of what they have offered.
 #include "transports/verbs/reach.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "transports/connection.h"
+#include "transports/transport.h"
 #include "transports/verbs/device.h"
+#include "transports/verbs/trials.h"
 #include "transports/verbs/wire.h"
 
 namespace rondo::verbs {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 Gid ipv4(int a, int b, int c, int d) {
   Gid gid{};
@@ -74,6 +85,25 @@ TEST(Offers, LeaveOutWhatDoesNotFit) {
   EXPECT_EQ(encodePorts(ports, 3), "");
 }
 
+/// A network that is reached counts for more than another address in it.
+TEST(Offers, LeaveOutAddressesBeforePorts) {
+  const std::vector<PortOffer> ports = {roce({ipv4(10, 0, 0, 1), ipv6(0xfd, 0, 1)}),
+                                        roce({ipv4(10, 0, 1, 1), ipv6(0xfd, 0, 2)})};
+  const std::size_t all = encodePorts(ports, 200).size();
+  EXPECT_EQ(*decodePorts(encodePorts(ports, all - 1)),
+            (std::vector{ports[0], roce({ipv4(10, 0, 1, 1)})}));
+  EXPECT_EQ(*decodePorts(encodePorts(ports, 20)),
+            (std::vector{roce({ipv4(10, 0, 0, 1)}), roce({ipv4(10, 0, 1, 1)})}));
+}
+
+TEST(Offers, HoldAsManyPortsAsARankHas) {
+  std::vector<PortOffer> ports;
+  for (int at = 0; at < static_cast<int>(kMostPorts); ++at)
+    ports.push_back(roce({ipv6(0xfd, at, 1), ipv6(0xfd, at, 2)}));
+  constexpr std::size_t kRest = 300;  // rank and addresses of the control plane
+  EXPECT_EQ(decodePorts(encodePorts(ports, kMaxOfferBytes - kRest))->size(), kMostPorts);
+}
+
 TEST(Offers, OthersAreNone) {
   for (const char* word : {"X", "E0a0000", "E0a00000g", "I0a000001", "E0a000001/", "E0a000001//",
                            "I", "E+", "E0a000001+", "/"}) {
@@ -128,6 +158,66 @@ TEST(Pairs, NetworksThatDoNotMeet) {
   EXPECT_THAT(pairPorts({infiniband(0x80)}, {infiniband(0x81)}), IsEmpty());
   EXPECT_THAT(pairPorts({roce({ipv4(10, 0, 0, 1)})}, {roce({ipv6(0xfd, 0, 2)})}), IsEmpty());
   EXPECT_THAT(pairPorts({}, {infiniband(0x80)}), IsEmpty());
+}
+
+/// Both ends number them alike.
+TEST(Pairs, AreTheSameFromBothEnds) {
+  const std::string one =
+      encodePorts({roce({ipv4(10, 0, 1, 1)}), roce({ipv4(10, 0, 0, 1)}), infiniband(0x80)}, 200);
+  const std::string other = encodePorts({infiniband(0x80), roce({ipv4(10, 0, 0, 2)})}, 200);
+  const std::vector<PortPair> here = *pathsBetween(one, other);
+  const std::vector<PortPair> there = *pathsBetween(other, one);
+  ASSERT_EQ(here.size(), there.size());
+  ASSERT_GE(here.size(), 2U);
+  for (std::size_t at = 0; at < here.size(); ++at)
+    EXPECT_EQ(here[at], (PortPair{there[at].peer, there[at].peerGid, there[at].own,
+                                  there[at].ownGid, there[at].routed}));
+}
+
+/// Any two hosts have one pair of ranks that tries, and both know of each other.
+TEST(PathTrials, EachPairOfHostsIsTriedOnce) {
+  const std::vector<std::vector<std::string>> jobs = {{"a", "b"},
+                                                      {"a", "a", "a"},
+                                                      {"a", "a", "b", "b", "c", "c", "d", "d"},
+                                                      {"a", "b", "c", "a", "b", "c", "a"},
+                                                      {"a", "", "b", "a", "", "c", "c", "c", "c"},
+                                                      {"a"}};
+  for (const std::vector<std::string>& job : jobs) {
+    std::map<std::pair<std::string, std::string>, int> tried;
+    for (int rank = 0; rank < static_cast<int>(job.size()); ++rank) {
+      const auto hostOf = [&](int of) { return job[static_cast<std::size_t>(of)]; };
+      for (const int peer : trialPartners(rank, job)) {
+        EXPECT_THAT(trialPartners(peer, job), Contains(rank));
+        if (rank < peer) ++tried[std::minmax({hostOf(rank), hostOf(peer)})];
+      }
+    }
+    const std::set<std::string> hosts(job.begin(), job.end());
+    for (const std::string& one : hosts) {
+      for (const std::string& other : hosts) {
+        const bool some = one != other || std::ranges::count(job, one) > 1;
+        const bool all = !one.empty() && !other.empty() && one <= other;
+        EXPECT_EQ((tried[{one, other}]), some && all ? 1 : 0) << one << " " << other;
+      }
+    }
+  }
+}
+
+/// Not one rank of each host for all others.
+TEST(PathTrials, RanksShareTheWork) {
+  std::vector<std::string> ports;
+  for (int rank = 0; rank < 64; ++rank)
+    ports.push_back(std::to_string(rank / 8));
+  for (int rank = 0; rank < 64; ++rank)
+    EXPECT_THAT(trialPartners(rank, ports), SizeIs(::testing::Le(3U))) << rank;
+}
+
+TEST(PathTrials, FindingsComeBack) {
+  const TrialFindings findings{{{0, 1}, {1000, 0}}, "rdma0, port 1:\nno answer"};
+  EXPECT_EQ(decodeFindings(encodeFindings(findings)), findings);
+  EXPECT_EQ(encodeFindings({}), "");
+  EXPECT_EQ(decodeFindings(""), TrialFindings{});
+  for (const char* text : {"x", "1", "1.2.3", "1.2,", "1.2,x\n", "."})
+    EXPECT_TRUE(!decodeFindings(text) || decodeFindings(text)->failed.size() == 1) << text;
 }
 
 TEST(Wire, EndpointsComeBackAndAreChecked) {

@@ -158,6 +158,26 @@ TEST(RxeCable, ASilentPathIsAnErrorInWordsOnAllRanksAndNoLongerThanItLasts) {
                       [] { EXPECT_TRUE(setForwarding(kCutDevice, true)); });
 }
 
+/// Found out before transports are chosen.
+TEST(RxeCable, APathThatIsSilentFromTheStartIsLeftToTcp) {
+  EXPECT_TRUE(setForwarding(kCutDevice, false));
+  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& id) {
+    ::setenv("RONDO_TRANSPORT", "verbs,tcp", 1);  // NOLINT(concurrency-mt-unsafe): as above
+    const rondoComm_t comm = joinOverRxe(rank, id, kPatient);
+    int wrong = callEverything(comm, kRanks, rank, 1000);
+    for (int peer = 0; peer < kRanks; ++peer) {
+      if (peer == rank) continue;
+      const char* name = nullptr;
+      wrong += failed(comm, rondoCommGetTransport(comm, peer, &name));
+      const bool silent = rank == kCutDevice || peer == kCutDevice;
+      if (std::string(name) != (silent ? "tcp" : "verbs")) ++wrong;
+    }
+    return wrong + failed(comm, rondoCommDestroy(comm));
+  });
+  processes.expectSuccess();
+  EXPECT_TRUE(setForwarding(kCutDevice, true));
+}
+
 TEST(RxeCable, AMomentOfSilenceIsNoError) {
   const SharedPage shared;
   ForkedRanks processes(kRanks, [&](int rank, const rondoUniqueId_t& id) {

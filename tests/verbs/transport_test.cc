@@ -5,12 +5,15 @@
 namespace rondo::testing {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(
-    Verbs,
-    TransportTest,
-    ::testing::Values(TransportKind{
-        "verbs", [](const RankPlace& place) { return std::make_unique<VerbsRank>(place); }}),
-    nameOfKind);
+INSTANTIATE_TEST_SUITE_P(Verbs,
+                         TransportTest,
+                         ::testing::Values(TransportKind{"verbs",
+                                                         [](const RankPlace& place) {
+                                                           return std::make_unique<VerbsRank>(
+                                                               place, verbs::Settings{},
+                                                               /*mayDetour=*/true);
+                                                         }}),
+                         nameOfKind);
 
 }  // namespace
 }  // namespace rondo::testing

@@ -13,7 +13,8 @@ set_target_properties(rondo_verbs_double PROPERTIES OUTPUT_NAME ibverbs SOVERSIO
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/verbs_double)
 
 # What transports/transport.h promises, on both kinds of network, with requests and completions that
-# are late, with little that is inline, and with messages shorter than slots.
+# are late, with little that is inline, with messages shorter than slots, with memory for a few
+# connections only, and with many adapters.
 add_library(rondo_verbs_checks OBJECT ${CMAKE_CURRENT_LIST_DIR}/no_leftovers.cc)
 target_link_libraries(rondo_verbs_checks PUBLIC rondo_verbs_double GTest::gtest rondo_build_flags)
 
@@ -23,6 +24,8 @@ rondo_add_test(verbs_transport_test LABELS verbs_double collective
 foreach(variant IN ITEMS
     "infiniband RONDOTEST_VERBS_DEVICES=rdma0=ib,rdma1=ib"
     "late RONDOTEST_VERBS_DELAY_US=200"
+    "detours RONDOTEST_VERBS_REGIONS=4"
+    "rails RONDOTEST_VERBS_DEVICES=r0=roce,r1=roce,r2=ib,r3=ib,r4=roce,r5=roce,r6=ib,r7=roce"
     "outlined RONDOTEST_VERBS_INLINE=0"
     "pieces RONDOTEST_VERBS_MESSAGE=1000")
   string(REGEX MATCH "^([a-z]+) (.*)$" matched "${variant}")

@@ -9,7 +9,7 @@
 
 namespace rondo::tcp {
 
-RecvLink::RecvLink(int peer, std::unique_ptr<PrivateConnection> connection)
+RecvLink::RecvLink(int peer, std::shared_ptr<PrivateConnection> connection)
     : peer_(peer), name_(fmt::format("rank {}", peer)), connection_(std::move(connection)) {}
 
 void RecvLink::adopt(FileDescriptor socket, std::uint32_t peerSlots) {

@@ -18,7 +18,8 @@ namespace rondo::tcp {
 class RecvLink {
  public:
   /// A link whose peer has not connected yet.
-  RecvLink(int peer, std::unique_ptr<PrivateConnection> connection);
+  /// @param connection shared, since a link of another transport may have made it
+  RecvLink(int peer, std::shared_ptr<PrivateConnection> connection);
 
   int peer() const { return peer_; }
 
@@ -71,7 +72,7 @@ class RecvLink {
   std::string name_;  ///< of the peer, for errors
   FileDescriptor socket_;
   std::uint32_t peerSlots_ = 0;
-  std::unique_ptr<PrivateConnection> connection_;
+  std::shared_ptr<PrivateConnection> connection_;
   SlotHeader header_{};            ///< of the slot that is coming
   std::size_t receivedBytes_ = 0;  ///< of that slot, header included
   std::array<std::byte, sizeof(Credit)> credit_{};

@@ -9,7 +9,7 @@
 
 namespace rondo::tcp {
 
-SendLink::SendLink(int peer, FileDescriptor socket, std::unique_ptr<PrivateConnection> connection)
+SendLink::SendLink(int peer, FileDescriptor socket, std::shared_ptr<PrivateConnection> connection)
     : peer_(peer),
       socket_(std::move(socket)),
       name_(fmt::format("rank {}", peer)),

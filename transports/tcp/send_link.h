@@ -17,11 +17,12 @@ namespace rondo::tcp {
 /// @threads one at a time; posted() and released() any.
 class SendLink {
  public:
-  /// @param socket an authenticated connection to `peer` that has been opened.
-  SendLink(int peer, FileDescriptor socket, std::unique_ptr<PrivateConnection> connection);
+  /// @param socket     an authenticated connection to `peer` that has been opened
+  /// @param connection shared, since a link of another transport may have made it
+  SendLink(int peer, FileDescriptor socket, std::shared_ptr<PrivateConnection> connection);
 
   /// A link to a peer that cannot be reached; it has ended from the start.
-  SendLink(int peer, std::string whyEnded, std::unique_ptr<PrivateConnection> connection)
+  SendLink(int peer, std::string whyEnded, std::shared_ptr<PrivateConnection> connection)
       : peer_(peer), connection_(std::move(connection)), whyEnded_(std::move(whyEnded)) {}
 
   int peer() const { return peer_; }
@@ -64,7 +65,7 @@ class SendLink {
   int peer_;
   FileDescriptor socket_;
   std::string name_;  ///< of the peer, for errors
-  std::unique_ptr<PrivateConnection> connection_;
+  std::shared_ptr<PrivateConnection> connection_;
   std::uint64_t sent_ = 0;     ///< slots that have gone out whole
   std::size_t sentBytes_ = 0;  ///< of the next one, header included
   std::array<std::byte, sizeof(Credit)> credit_{};

@@ -19,9 +19,6 @@ namespace {
 /// More would not help pairs of hosts, and offers are short.
 constexpr std::size_t kMostGids = 4;
 
-/// Of all adapters of a host. One port carries 10 to 50 GB/s, more than a rank on the host moves.
-constexpr std::size_t kMostPorts = 4;
-
 /// The vendors that the kernel's soft-RoCE and soft-iWARP drivers give.
 constexpr std::uint32_t kSoftRoceVendor = 0xffffff;
 constexpr std::uint32_t kSoftIwarpVendor = 0x626d74;
@@ -59,7 +56,13 @@ std::string verbsErrorText(int error) {
   const std::string text = errnoText(error);
   if (error != ENOMEM && error != EAGAIN && error != EPERM) return text;
   rlimit limit{};
-  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return text;
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return text;
+  if (limit.rlim_cur == RLIM_INFINITY) {
+    return text +
+           "; locked memory is not limited (memlock), so the adapter or its host has no room "
+           "for more: make connections fewer (RONDO_CHANNELS, fewer communicators), or do "
+           "without the adapter (RONDO_IB_DEVICES)";
+  }
   return fmt::format(
       "{}; adapters use locked memory, and this process may lock {} bytes (memlock): raise that "
       "with ulimit -l unlimited, LimitMEMLOCK=infinity (systemd) or --ulimit memlock=-1 (docker)",
@@ -299,7 +302,7 @@ class PortSearch {
     }
     // Before any memory is registered; without it a forked child could take it from its parent.
     (void)library_.forkInit();
-    for (int at = 0; at < count && error_.ok() && found_.usable.size() < kMostPorts; ++at)
+    for (int at = 0; at < count && error_.ok(); ++at)
       search(devices[at]);
     library_.freeDeviceList(devices);
     if (!error_.ok()) return error_;
@@ -309,6 +312,14 @@ class PortSearch {
  private:
   void search(ibv_device* named) {
     const std::string name = library_.getDeviceName(named);
+    if (found_.usable.size() == kMostPorts) {
+      found_.passedOver.push_back(
+          fmt::format("{} is not used: a rank has {} ports at most, of which RONDO_IB_DEVICES can "
+                      "choose others",
+                      name, kMostPorts));
+      RONDO_LOG(kInfo, kTransport, "{}", found_.passedOver.back());
+      return;
+    }
     if (!anyPortAllowed(name)) {
       passOver(Status::notSupported("{} is ruled out by RONDO_IB_DEVICES", name));
       return;

@@ -49,6 +49,9 @@ class Device {
 
   std::uint8_t ports() const { return attributes_.phys_port_cnt; }
 
+  /// Memory regions that it has room for, of all processes.
+  int mostRegions() const { return attributes_.max_mr; }
+
   /// Whether packets are made by software on an ordinary network.
   bool emulated() const;
 
@@ -153,9 +156,13 @@ class Port {
   Deadline backBy_;         // of a port that is down; else never
 };
 
+/// Of a rank, of all adapters of its host: the largest hosts have eight adapters of two ports. One
+/// port carries 10 to 50 GB/s, so what more would bring is bounded by the rank itself.
+inline constexpr std::size_t kMostPorts = 16;
+
 /// What a search for ports has found.
 struct PortSearchResult {
-  std::vector<std::shared_ptr<Port>> usable;  ///< opened, in the system's order
+  std::vector<std::shared_ptr<Port>> usable;  ///< opened, in the system's order; up to kMostPorts
   std::vector<std::string> passedOver;        ///< why each of the others looked at is not used
 };
 
@@ -168,8 +175,8 @@ Result<PortSearchResult> searchPorts(const Library& library, const Settings& set
 Result<std::vector<std::shared_ptr<Port>>> findPorts(const Library& library,
                                                      const Settings& settings);
 
-/// What the system says about a failed call of libibverbs, with the cure if it may lack memory that
-/// can be locked.
+/// What the system says about a failed call of libibverbs, with the limit and the cure if it may
+/// lack memory that can be locked.
 std::string verbsErrorText(int error);
 
 }  // namespace rondo::verbs

@@ -45,32 +45,28 @@ constexpr std::chrono::milliseconds kCausePatience{200};
 
 }  // namespace
 
-Result<EndParts> makeEndParts(int peer,
-                              std::unique_ptr<PrivateConnection> connection,
-                              PortChoice place,
-                              bool receives,
-                              const Settings& settings) {
+Status attachToAdapter(EndParts& parts, PortChoice place, bool receives, const Settings& settings) {
   const Port& port = *place.port;
   const Library& library = port.device().library();
   const int access = IBV_ACCESS_LOCAL_WRITE | (receives ? IBV_ACCESS_REMOTE_WRITE : 0);
-  EndParts parts;
-  parts.peer = peer;
-  parts.connection = std::move(connection);
   PrivateConnection& slots = *parts.connection;
   errno = 0;
-  parts.memory = {
+  Owned<ibv_mr> memory(
       library.registerMemory(port.device().domain(), slots.slot(0), slots.bytes(), access),
-      library.deregisterMemory};
-  if (parts.memory == nullptr) {
-    return Status::systemError("{} does not register {} bytes of memory: {}", port.name(),
-                               slots.bytes(), verbsErrorText(errno));
+      library.deregisterMemory);
+  if (memory == nullptr) {
+    return Status::systemError(
+        "{} does not register {} bytes of memory (its adapter has {} regions for all processes): "
+        "{}",
+        port.name(), slots.bytes(), port.device().mostRegions(), verbsErrorText(errno));
   }
   const QueueDepths depths = depthsFor(slots, port, receives);
   Result<std::unique_ptr<QueuePair>> pair =
       QueuePair::make(std::move(place), depths, receives, settings);
   RONDO_RETURN_IF_ERROR(pair.status());
+  parts.memory = std::move(memory);
   parts.pair = *std::move(pair);
-  return parts;
+  return {};
 }
 
 Result<std::optional<Frame>> LinkEnd::nextMessage() {
@@ -89,13 +85,33 @@ Status LinkEnd::tellEndpoint() {
   return socket_->send();
 }
 
+Status LinkEnd::tellDetour() {
+  appendDetour(socket_->output());
+  RONDO_RETURN_IF_ERROR(socket_->send());
+  // So little always fits into a socket that has carried next to nothing.
+  return socket_->hasOutput() ? Status::peerLost("its socket takes nothing") : Status();
+}
+
+FileDescriptor LinkEnd::giveSocket() {
+  FileDescriptor socket = socket_->release();
+  socket_.reset();
+  parts_.pair.reset();
+  parts_.memory.reset();
+  return socket;
+}
+
 Status LinkEnd::connectTo(const Frame& description) {
   Result<Endpoint> end = readEndpoint(description);
   if (!end.ok()) return brokenProtocol(end.status().message());
   peerEnd_ = *end;
-  RONDO_RETURN_IF_ERROR(parts_.pair->connect(peerEnd_));
+  RONDO_RETURN_IF_ERROR(named(parts_.pair->connect(peerEnd_)));
   connected_ = true;
   return {};
+}
+
+Status LinkEnd::named(Status status) const {
+  if (status.ok()) return status;
+  return std::move(status).withContext(fmt::format("connection with rank {}", peer()));
 }
 
 void LinkEnd::sayGoodbye(std::uint64_t count) {

@@ -1,5 +1,6 @@
 // What both ends of a connection over verbs have: slots in registered memory, a queue pair, and the
-// socket by which they told each other about them and by which they part.
+// socket by which they told each other about them and by which they part; or by which slots go, if
+// the adapter of one has no memory or no queue pair for them.
 #pragma once
 
 #include <memory>
@@ -17,9 +18,10 @@ namespace rondo::verbs {
 /// What an end is made of. Destroyed in the order that libibverbs demands.
 struct EndParts {
   int peer = 0;
-  std::unique_ptr<PrivateConnection> connection;  ///< with room for a header per slot behind them
-  Owned<ibv_mr> memory{nullptr, nullptr};         ///< all of it, registered
-  std::unique_ptr<QueuePair> pair;
+  /// With room for a header per slot behind them. Shared with the link that takes a detour.
+  std::shared_ptr<PrivateConnection> connection;
+  Owned<ibv_mr> memory{nullptr, nullptr};  ///< all of it, registered; null: it takes a detour
+  std::unique_ptr<QueuePair> pair{};       ///< likewise
 };
 
 /// Room for headers behind the slots of a connection.
@@ -27,14 +29,10 @@ constexpr std::size_t headerBytes(std::uint32_t slots) {
   return slots * sizeof(SlotEntry);
 }
 
-/// Makes the parts of an end.
+/// Registers the memory of an end that has a connection, and makes its queue pair: both, or none.
 /// @param receives whether the peer will write into its memory
 /// @errors SystemError, which names port, bytes and, if that may be it, the limit of locked memory.
-Result<EndParts> makeEndParts(int peer,
-                              std::unique_ptr<PrivateConnection> connection,
-                              PortChoice place,
-                              bool receives,
-                              const Settings& settings);
+Status attachToAdapter(EndParts& parts, PortChoice place, bool receives, const Settings& settings);
 
 /// @threads one at a time; posted() and released() any.
 class LinkEnd {
@@ -51,7 +49,7 @@ class LinkEnd {
 
   /// Has the device report the next completion.
   /// @return false if there is something to do already.
-  bool prepareSleep() { return !failing() && parts_.pair->prepareSleep(); }
+  bool prepareSleep() { return !attached() || (!failing() && parts_.pair->prepareSleep()); }
 
   /// Slots that were filled at this end, so far: by the executor or by the peer.
   std::uint64_t filled() const {
@@ -74,6 +72,9 @@ class LinkEnd {
 
   void closeSocket() { socket_.reset(); }
 
+  /// Whether the adapter has memory and a queue pair for it; if not, it takes a detour.
+  bool attached() const { return parts_.pair != nullptr; }
+
   /// The next message that has come on the socket.
   /// @errors PeerLost: the socket's end.
   Result<std::optional<Frame>> nextMessage();
@@ -82,9 +83,23 @@ class LinkEnd {
   /// @errors PeerLost.
   Status tellEndpoint();
 
+  /// Says that slots have to take a detour.
+  /// @errors PeerLost.
+  Status tellDetour();
+
+  /// For a detour on which both ends agree: the socket, after which the adapter has no part in it.
+  FileDescriptor giveSocket();
+
   /// Connects the queue pair to the end that the peer has described.
   /// @errors Mismatch, SystemError.
   Status connectTo(const Frame& description);
+
+  /// As the members of QueuePair; their errors name the peer, too.
+  Status post(ibv_send_wr& request, ibv_sge& piece) {
+    return named(parts_.pair->send(request, piece));
+  }
+
+  Status postReceive() { return named(parts_.pair->postReceive()); }
 
   /// Says how far this end has got, and ends the socket.
   void sayGoodbye(std::uint64_t count);
@@ -103,6 +118,7 @@ class LinkEnd {
   template <class OnSuccess>
   Result<bool> takeEach(const OnSuccess& onSuccess) {
     bool any = false;
+    if (!attached()) return any;
     while (const ibv_wc* const completion = parts_.pair->nextCompletion()) {
       any = true;
       if (completion->status != IBV_WC_SUCCESS) {
@@ -128,6 +144,8 @@ class LinkEnd {
   Endpoint peerEnd_;  ///< once connected
 
  private:
+  Status named(Status status) const;
+
   std::optional<ControlLink> socket_;
   std::optional<ibv_wc> failure_;
   Deadline causeDue_;  // when to wait no more for a completion that tells more

@@ -24,6 +24,9 @@ struct TransportParts {
   Settings settings;
   std::chrono::milliseconds connectTimeout{0};
   SlotAccount account;  ///< pays for the slots of this rank's ends
+  /// Whether a connection for which an adapter has no memory or no queue pair may go by a socket,
+  /// as tcp's do; the same on all ranks.
+  bool mayDetour = false;
 };
 
 std::shared_ptr<Transport> makeTransport(TransportParts parts);

@@ -85,8 +85,12 @@ Status QueuePair::create(QueueDepths depths) {
 Status QueuePair::modify(ibv_qp_attr& attributes, int mask, const char* state) {
   const int error = library().modifyQueuePair(pair_.get(), &attributes, mask | IBV_QP_STATE);
   if (error == 0) return {};
-  return Status::systemError("a queue pair of {} does not become {}: {}", port().name(), state,
-                             verbsErrorText(error));
+  const bool noWay = error == ETIMEDOUT || error == ENETUNREACH || error == EHOSTUNREACH;
+  return Status::systemError(
+      "a queue pair of {} does not become {}: {}{}", port().name(), state, verbsErrorText(error),
+      noWay ? "; the host knows no way to the peer's address: see ip route and ip neighbour, or "
+              "choose other adapters by RONDO_IB_DEVICES"
+            : "");
 }
 
 Status QueuePair::initialise(bool peerWrites) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <ranges>
 #include <span>
 
 #include "src/net/socket_address.h"
@@ -19,8 +20,18 @@ bool isMappedIpv4(const Gid& gid) {
 
 /// The bytes of a GID that say where it is: an offer is short.
 std::span<const std::uint8_t> significant(const Gid& gid, bool ethernet) {
-  if (!ethernet) return std::span(gid).first(8);
-  return isMappedIpv4(gid) ? std::span(gid).subspan(kMappedIpv4.size()) : std::span(gid);
+  return ethernet && isMappedIpv4(gid) ? std::span(gid).subspan(kMappedIpv4.size())
+                                       : std::span(gid);
+}
+
+void shorten(std::vector<PortOffer>& ports) {
+  const auto count = [](const PortOffer& port) { return port.gids.size(); };
+  const auto most = std::ranges::max_element(std::views::reverse(ports), {}, count);
+  if (count(*most) > 1) {
+    most->gids.pop_back();
+  } else {
+    ports.pop_back();
+  }
 }
 
 std::string encodePort(const PortOffer& port) {
@@ -36,7 +47,7 @@ std::string encodePort(const PortOffer& port) {
 std::optional<Gid> decodeGid(std::string_view digits, bool ethernet) {
   const std::size_t bytes = digits.size() / 2;
   const bool mapped = ethernet && bytes == 4;
-  if (digits.size() % 2 != 0 || !(mapped || bytes == (ethernet ? 16U : 8U))) return std::nullopt;
+  if (digits.size() % 2 != 0 || !(mapped || bytes == 16U)) return std::nullopt;
   Gid gid{};
   std::size_t to = 0;
   if (mapped)
@@ -129,11 +140,12 @@ std::string gidText(const Gid& gid) {
 }
 
 std::string encodePorts(std::vector<PortOffer> ports, std::size_t mostBytes) {
-  for (;; ports.pop_back()) {
+  for (;;) {
     std::string word;
     for (const PortOffer& port : ports)
       word += fmt::format("{}{}", word.empty() ? "" : "/", encodePort(port));
     if (word.size() <= mostBytes) return word;
+    shorten(ports);
   }
 }
 
@@ -161,6 +173,19 @@ std::vector<PortPair> pairPorts(const std::vector<PortOffer>& own,
     if (best.affinity > 0) pairs.push_back(best.pair);
   }
   return pairs;
+}
+
+Result<std::vector<PortPair>> pathsBetween(std::string_view own, std::string_view peer) {
+  const bool swapped = peer < own;
+  const Result<std::vector<PortOffer>> one = decodePorts(swapped ? peer : own);
+  const Result<std::vector<PortOffer>> other = decodePorts(swapped ? own : peer);
+  RONDO_RETURN_IF_ERROR(one.status());
+  RONDO_RETURN_IF_ERROR(other.status());
+  std::vector<PortPair> paths = pairPorts(*one, *other);
+  if (!swapped) return paths;
+  for (PortPair& path : paths)
+    path = {path.peer, path.peerGid, path.own, path.ownGid, path.routed};
+  return paths;
 }
 
 }  // namespace rondo::verbs

@@ -30,7 +30,7 @@ std::string gidText(const Gid& gid);
 /// A port as others need to know it.
 struct PortOffer {
   bool ethernet = false;
-  std::vector<Gid> gids;  ///< of InfiniBand one, of which the first half counts
+  std::vector<Gid> gids;  ///< of InfiniBand one, of which the first half is the subnet
 
   friend bool operator==(const PortOffer&, const PortOffer&) = default;
 };
@@ -46,7 +46,8 @@ struct PortPair {
   friend bool operator==(const PortPair&, const PortPair&) = default;
 };
 
-/// Ports as one word of at most `mostBytes`; those that do not fit are left out, last first.
+/// Ports as one word of at most `mostBytes`. Where it does not fit, addresses are left out first,
+/// as long as ports have several, then ports; the last of each first.
 std::string encodePorts(std::vector<PortOffer> ports, std::size_t mostBytes);
 
 /// @errors InvalidArgument: it is no such word.
@@ -54,9 +55,14 @@ Result<std::vector<PortOffer>> decodePorts(std::string_view word);
 
 /// For each port of `own` that reaches a port of `peer`, the best of those: GIDs of one network
 /// before others, routable ones before link-local ones, ports of the same number before others.
-/// The list of the other end is that of swapped ports only if `own` is the same rank's in both:
-/// callers give the lower rank's.
+/// The list of the other end is that of swapped ports only if `own` is the same side's in both:
+/// see pathsBetween().
 std::vector<PortPair> pairPorts(const std::vector<PortOffer>& own,
                                 const std::vector<PortOffer>& peer);
+
+/// The pairs of ports of two ranks, from the words by which they offer theirs. The other end has
+/// the same list with sides swapped, and so have all ranks with the same words.
+/// @errors those of decodePorts().
+Result<std::vector<PortPair>> pathsBetween(std::string_view own, std::string_view peer);
 
 }  // namespace rondo::verbs

@@ -14,8 +14,10 @@ constexpr std::chrono::milliseconds kLastSlots{1000};
 }  // namespace
 
 Result<bool> RecvLink::progress(bool look) {
+  if (detour_) return detour_->progress();
   if (ended_) return false;
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
+  if (detour_) return true;
   if (ended_ || !connected()) return false;
   Result<bool> moved = takeCompletions();
   RONDO_RETURN_IF_ERROR(moved.status());
@@ -39,11 +41,24 @@ Status RecvLink::readMessages() {
     }
     if (!message->has_value()) return {};
     RONDO_RETURN_IF_ERROR(onMessage(**message));
+    if (detour_) return {};
   }
 }
 
 Status RecvLink::onMessage(const Frame& frame) {
-  if (frame.type == static_cast<std::uint16_t>(WireMessage::kEndpoint) && !connected()) {
+  const auto is = [&](WireMessage type) {
+    return frame.type == static_cast<std::uint16_t>(type) && !connected();
+  };
+  const bool describesEnd = is(WireMessage::kEndpoint) && !detourDue_;
+  if (is(WireMessage::kDetour)) {
+    detourDue_ ? takeDetour() : offerDetour();
+    return {};
+  }
+  if (describesEnd && !attached()) {
+    offerDetour();
+    return {};
+  }
+  if (describesEnd) {
     RONDO_RETURN_IF_ERROR(connectTo(frame));
     // Only now: the peer sends as soon as it knows this end.
     const Status told = tellEndpoint();
@@ -58,6 +73,18 @@ Status RecvLink::onMessage(const Frame& frame) {
   last_ = *sent;
   lastDue_ = Deadline::within(kLastSlots);
   return {};
+}
+
+/// The sender goes on as tcp does only after its last word about it: before, it may say goodbye.
+void RecvLink::offerDetour() {
+  detourDue_ = true;
+  const Status told = tellDetour();
+  if (!told.ok()) end(std::string(told.message()));
+}
+
+void RecvLink::takeDetour() {
+  detour_.emplace(peer(), parts_.connection);
+  detour_->adopt(giveSocket(), peerSlots_);
 }
 
 /// What a queue pair fails of may be the peer's end: then its socket has told, as adapters need
@@ -84,7 +111,7 @@ Status RecvLink::onCompletion(const ibv_wc& completion) {
     return brokenProtocol("its message is no slot");
   }
   // Before the slot is released, and so before the peer can send what needs this receive.
-  RONDO_RETURN_IF_ERROR(parts_.pair->postReceive());
+  RONDO_RETURN_IF_ERROR(postReceive());
   return onSlot(ntohl(completion.imm_data));
 }
 
@@ -116,7 +143,7 @@ Result<bool> RecvLink::sendCredit() {
   request.send_flags = IBV_SEND_SIGNALED;
   request.imm_data = htonl(static_cast<std::uint32_t>(total));
   ibv_sge nothing{};
-  RONDO_RETURN_IF_ERROR(parts_.pair->send(request, nothing));
+  RONDO_RETURN_IF_ERROR(post(request, nothing));
   credited_ = total;
   ++creditsUnderWay_;
   return true;
@@ -133,7 +160,9 @@ bool RecvLink::endIfAllCame() {
 }
 
 void RecvLink::close() {
-  sayGoodbye(released());
+  if (detour_) return detour_->close();
+  // The peer may take what comes for tcp's already.
+  if (!detourDue_) sayGoodbye(released());
   end({});
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "transports/tcp/recv_link.h"
 #include "transports/verbs/link_end.h"
 
 namespace rondo::verbs {
@@ -14,8 +15,21 @@ class RecvLink final : public LinkEnd {
   /// An end whose peer has not connected yet.
   explicit RecvLink(EndParts parts) : LinkEnd(std::move(parts)) {}
 
-  /// The peer has connected: `socket` leads there, and what it is comes next.
-  void adopt(FileDescriptor socket) { takeSocket(std::move(socket)); }
+  /// The peer has connected: `socket` leads there, and what it is comes next. It sends from
+  /// `peerSlots` slots of its own.
+  void adopt(FileDescriptor socket, std::uint32_t peerSlots) {
+    takeSocket(std::move(socket));
+    peerSlots_ = peerSlots;
+  }
+
+  /// Whether slots can come.
+  bool connected() const { return detour_ || LinkEnd::connected(); }
+
+  /// What becomes readable when there is something to do; -1: nothing.
+  int watched() const {
+    if (!detour_) return socket();
+    return hasRoom() ? detour_->socket() : -1;
+  }
 
   /// Whether there is a slot for what comes next.
   bool hasRoom() const { return arrived() - released() < parts_.connection->slotCount(); }
@@ -31,16 +45,18 @@ class RecvLink final : public LinkEnd {
   void close();
 
   /// Whether nothing more will come from the peer on this link.
-  bool ended() const { return ended_; }
+  bool ended() const { return detour_ ? detour_->ended() : ended_; }
 
   /// Why it ended, if not by a goodbye; else empty.
-  const std::string& whyLost() const { return whyLost_; }
+  const std::string& whyLost() const { return detour_ ? detour_->whyLost() : whyLost_; }
 
   std::uint64_t arrived() const { return filled(); }
 
  private:
   Status readMessages();
   Status onMessage(const Frame& frame);
+  void offerDetour();
+  void takeDetour();
   Status explainFailure();
   Result<bool> takeCompletions();
   Status onCompletion(const ibv_wc& completion);
@@ -55,6 +71,9 @@ class RecvLink final : public LinkEnd {
   Deadline lastDue_;                   ///< when they must have come
   bool ended_ = false;
   std::string whyLost_;
+  std::uint32_t peerSlots_ = 0;
+  bool detourDue_ = false;               ///< this end has said so; the peer's last word is missing
+  std::optional<tcp::RecvLink> detour_;  ///< once both ends have agreed on it
 };
 
 }  // namespace rondo::verbs

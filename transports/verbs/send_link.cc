@@ -9,13 +9,15 @@
 namespace rondo::verbs {
 
 void SendLink::tell() {
-  const Status told = tellEndpoint();
+  const Status told = attached() ? tellEndpoint() : tellDetour();
   if (!told.ok()) end(std::string(told.message()));
 }
 
 Result<bool> SendLink::progress(bool look) {
+  if (detour_) return detour_->progress();
   if (ended()) return false;
   if (look) RONDO_RETURN_IF_ERROR(readMessages());
+  if (detour_) return true;
   Result<bool> completed = takeCompletions();
   RONDO_RETURN_IF_ERROR(completed.status());
   RONDO_RETURN_IF_ERROR(explainFailure());
@@ -36,13 +38,23 @@ Status SendLink::readMessages() {
     }
     if (!message->has_value()) return {};
     RONDO_RETURN_IF_ERROR(onMessage(**message));
-    if (ended()) return {};
+    if (ended() || detour_) return {};
   }
 }
 
 Status SendLink::onMessage(const Frame& frame) {
-  if (frame.type == static_cast<std::uint16_t>(WireMessage::kEndpoint) && !connected()) {
-    return connectTo(frame);
+  const auto isFirst = [&](WireMessage type) {
+    return frame.type == static_cast<std::uint16_t>(type) && !connected();
+  };
+  if (isFirst(WireMessage::kEndpoint) && attached()) return connectTo(frame);
+  if (isFirst(WireMessage::kDetour)) {
+    const Status told = tellDetour();
+    if (told.ok()) {
+      detour_.emplace(peer(), giveSocket(), parts_.connection);
+    } else {
+      end(std::string(told.message()));
+    }
+    return {};
   }
   if (frame.type != static_cast<std::uint16_t>(WireMessage::kGoodbye)) {
     return brokenProtocol("its message has no place here");
@@ -76,7 +88,7 @@ Status SendLink::onCompletion(const ibv_wc& completion) {
     return brokenProtocol("its message is no credit");
   }
   RONDO_RETURN_IF_ERROR(takeCredit(widen(ntohl(completion.imm_data), released())));
-  return parts_.pair->postReceive();
+  return postReceive();
 }
 
 Status SendLink::takeCredit(std::uint64_t credit) {
@@ -116,7 +128,7 @@ Status SendLink::postSlot(std::uint64_t number) {
   request.wr.rdma.remote_addr =
       peerEnd_.headersAddress + number % peerEnd_.slots * sizeof(SlotEntry);
   request.wr.rdma.rkey = peerEnd_.key;
-  return parts_.pair->send(request, piece);
+  return post(request, piece);
 }
 
 Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
@@ -132,20 +144,21 @@ Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
     request.opcode = IBV_WR_RDMA_WRITE;
     request.wr.rdma.remote_addr = to + done;
     request.wr.rdma.rkey = peerEnd_.key;
-    RONDO_RETURN_IF_ERROR(parts_.pair->send(request, piece));
+    RONDO_RETURN_IF_ERROR(post(request, piece));
     done += length;
   }
   return {};
 }
 
 void SendLink::awaitWrites(Deadline deadline) {
-  while (!ended() && !failing() && completed_ < sent_ && !deadline.passed()) {
+  while (!detour_ && !ended() && !failing() && completed_ < sent_ && !deadline.passed()) {
     if (!takeCompletions().ok()) return;
     std::this_thread::yield();
   }
 }
 
 void SendLink::close() {
+  if (detour_) return detour_->close();
   sayGoodbye(sent_);
   end("closed");
 }

@@ -2,8 +2,10 @@
 // the peer's, credits come back.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "transports/tcp/send_link.h"
 #include "transports/verbs/link_end.h"
 
 namespace rondo::verbs {
@@ -32,15 +34,22 @@ class SendLink final : public LinkEnd {
 
   /// Whether all that was posted has arrived in the peer's memory, or never can: what an adapter
   /// still has to send is lost when this process ends.
-  bool flushed() const { return ended() || completed_ == filled(); }
+  bool flushed() const { return detour_ ? detour_->flushed() : ended() || completed_ == filled(); }
 
   /// Whether the peer has taken all that was posted, or never can.
   bool taken() const { return ended() || released() == filled(); }
 
   /// Why what was posted and not taken never will be; else empty.
-  std::string whyLost() const { return released() == filled() ? std::string() : gone_; }
+  std::string whyLost() const { return released() == filled() ? std::string() : whyEnded(); }
 
   std::uint64_t posted() const { return filled(); }
+
+  /// What becomes readable when there is something to do; -1: nothing.
+  int watched() const {
+    // A peer from which nothing is expected may leave; the end of its socket must wake nobody then.
+    if (taken()) return -1;
+    return detour_ ? detour_->socket() : socket();
+  }
 
   /// Waits until the adapter has delivered what it was given, or cannot.
   void awaitWrites(Deadline deadline);
@@ -49,7 +58,9 @@ class SendLink final : public LinkEnd {
   void close();
 
  private:
-  bool ended() const { return !gone_.empty(); }
+  bool ended() const { return !whyEnded().empty(); }
+
+  const std::string& whyEnded() const { return detour_ ? detour_->whyLost() : gone_; }
 
   Status readMessages();
   Status onMessage(const Frame& frame);
@@ -62,9 +73,10 @@ class SendLink final : public LinkEnd {
   Status postPayload(std::uint64_t number, std::uint64_t bytes);
   void end(std::string why);
 
-  std::uint64_t sent_ = 0;       ///< slots handed to the adapter
-  std::uint64_t completed_ = 0;  ///< slots of which it says that they are there
-  std::string gone_;             ///< why nothing can be sent any more
+  std::uint64_t sent_ = 0;               ///< slots handed to the adapter
+  std::uint64_t completed_ = 0;          ///< slots of which it says that they are there
+  std::string gone_;                     ///< why nothing can be sent any more
+  std::optional<tcp::SendLink> detour_;  ///< once both ends have agreed on it
 };
 
 }  // namespace rondo::verbs

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "src/bootstrap/roster.h"
 #include "src/log.h"
 #include "src/net/event_signal.h"
 
@@ -19,6 +20,10 @@ constexpr int kTurnsBetweenLooks = 64;
 
 /// For adapters to deliver what they were given, when a rank leaves before that was taken.
 constexpr std::chrono::milliseconds kLastWrites{200};
+
+/// Of a rank, for which there are queue pairs all at once. More hosts than that are not tried, the
+/// farthest by number: they count as reached.
+constexpr std::size_t kMostTrials = 256;
 
 constexpr char kSeparator = '@';
 
@@ -77,6 +82,7 @@ Result<std::string> VerbsTransport::offer() {
   }
   RONDO_RETURN_IF_ERROR(ports.status());
   ports_ = *std::move(ports);
+  peersBy_.resize(ports_.size());
   std::vector<PortOffer> offers;
   for (const auto& port : ports_)
     offers.push_back(port->offer());
@@ -86,36 +92,27 @@ Result<std::string> VerbsTransport::offer() {
   return rank + ownPorts_ + control;
 }
 
-Result<std::vector<PortPair>> VerbsTransport::pairsWith(int peer, std::string_view offer) const {
+bool VerbsTransport::canReach(int /*peer*/, std::string_view offer) const {
   const std::optional<Offer> parts = parseOffer(offer);
-  if (!parts) return Status::invalidArgument("\"{}\" is no offer", offer);
-  const Result<std::vector<PortOffer>> own = decodePorts(ownPorts_);
-  const Result<std::vector<PortOffer>> theirs = decodePorts(parts->ports);
-  RONDO_RETURN_IF_ERROR(own.status());
-  RONDO_RETURN_IF_ERROR(theirs.status());
-  if (parts_.rank < peer) return pairPorts(*own, *theirs);
-  std::vector<PortPair> pairs = pairPorts(*theirs, *own);
-  for (PortPair& pair : pairs)
-    pair = {pair.peer, pair.peerGid, pair.own, pair.ownGid, pair.routed};
-  return pairs;
-}
-
-bool VerbsTransport::canReach(int peer, std::string_view offer) const {
-  const Result<std::vector<PortPair>> pairs = pairsWith(peer, offer);
-  return pairs.ok() && !pairs->empty();
+  if (!parts) return false;
+  const Result<std::vector<PortPair>> paths = pathsBetween(ownPorts_, parts->ports);
+  return paths.ok() && !paths->empty();
 }
 
 Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*deadline*/) {
-  pairs_.resize(offers.size());
+  paths_.resize(offers.size());
+  whyNoPath_.resize(offers.size());
+  portWords_.resize(offers.size());
   std::vector<std::string> control(offers.size());
   for (std::size_t peer = 0; peer < offers.size(); ++peer) {
     const std::optional<Offer> parts = parseOffer(offers[peer]);
     if (!parts) continue;
     control[peer] = parts->control;
+    portWords_[peer] = parts->ports;
     if (static_cast<int>(peer) == parts_.rank) continue;
-    Result<std::vector<PortPair>> pairs = pairsWith(static_cast<int>(peer), offers[peer]);
-    RONDO_RETURN_IF_ERROR(pairs.status());
-    pairs_[peer] = *std::move(pairs);
+    Result<std::vector<PortPair>> paths = pathsBetween(ownPorts_, parts->ports);
+    RONDO_RETURN_IF_ERROR(paths.status());
+    paths_[peer] = *std::move(paths);
   }
   RONDO_RETURN_IF_ERROR(parts_.control->learnPeers(control));
   Result<FileDescriptor> ready = makeAlwaysReady();
@@ -123,11 +120,11 @@ Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*d
   alwaysReady_ = *std::move(ready);
   std::string names;
   for (const auto& port : ports_) {
-    auto trial = PrivateConnection::make(parts_.slots.bytes, parts_.slots.count,
-                                         headerBytes(parts_.slots.count));
-    if (trial == nullptr) return noMemory(parts_.rank, parts_.rank, 0, parts_.slots);
-    RONDO_RETURN_IF_ERROR(
-        makeEndParts(parts_.rank, std::move(trial), {port, 0}, true, parts_.settings).status());
+    EndParts trial;
+    trial.connection = PrivateConnection::make(parts_.slots.bytes, parts_.slots.count,
+                                               headerBytes(parts_.slots.count));
+    if (trial.connection == nullptr) return noMemory(parts_.rank, parts_.rank, 0, parts_.slots);
+    RONDO_RETURN_IF_ERROR(attachToAdapter(trial, {port, 0}, true, parts_.settings));
     if (devices_.empty() || devices_.back().get() != &port->device())
       devices_.push_back(port->sharedDevice());
     names += (names.empty() ? "" : ", ") + port->describe();
@@ -136,14 +133,98 @@ Status VerbsTransport::open(const std::vector<std::string>& offers, Deadline /*d
   return {};
 }
 
+// Trials of paths.
+
+std::string VerbsTransport::inviteToTrials(const std::vector<bool>& opened,
+                                           const std::vector<bool>& served) {
+  std::vector<std::string> words = portWords_;
+  for (std::size_t rank = 0; rank < words.size(); ++rank)
+    if (!opened[rank]) words[rank].clear();
+  std::vector<Trials::Path> wanted;
+  for (const int peer : trialPartners(parts_.rank, words)) {
+    const auto at = static_cast<std::size_t>(peer);
+    if (served[at]) continue;
+    const Result<std::vector<PortOffer>> theirs = decodePorts(words[at]);
+    if (!theirs.ok() || wanted.size() + paths_[at].size() > kMostTrials) break;
+    for (std::size_t number = 0; number < paths_[at].size(); ++number) {
+      const PortPair& ports = paths_[at][number];
+      wanted.push_back({.peer = peer,
+                        .number = number,
+                        .place = {ports_[ports.own], ports.ownGid},
+                        .peerGid = (*theirs)[ports.peer].gids[ports.peerGid],
+                        .routed = ports.routed});
+    }
+  }
+  trials_.prepare(std::move(wanted));
+  return trials_.invitation();
+}
+
+void VerbsTransport::acceptTrials(const std::vector<std::string>& invitations, Deadline deadline) {
+  trials_.accept(parts_.rank, invitations, earlier(deadline, Deadline::within(kTrialPatience)));
+}
+
+std::string VerbsTransport::runTrials(Deadline deadline) {
+  return encodeFindings(trials_.run(earlier(deadline, Deadline::within(kTrialPatience))));
+}
+
+void VerbsTransport::learnTrials(const std::vector<std::string>& findings) {
+  trials_.end();
+  std::vector<TrialFindings> all;
+  for (const std::string& text : findings)
+    all.push_back(decodeFindings(text).value_or(TrialFindings{}));
+  for (std::size_t peer = 0; peer < paths_.size(); ++peer) {
+    std::vector<PortPair>& paths = paths_[peer];
+    if (paths.empty()) continue;
+    const HostFindings found = findingsTowards(static_cast<int>(peer), all);
+    for (const std::size_t number : found.failed)
+      if (number < paths.size()) paths.erase(paths.begin() + static_cast<std::ptrdiff_t>(number));
+    if (paths.empty()) whyNoPath_[peer] = "no path leads there, such as that from " + found.why;
+  }
+  warnOfFailedPaths(all);
+}
+
+VerbsTransport::HostFindings VerbsTransport::findingsTowards(
+    int peer, const std::vector<TrialFindings>& findings) const {
+  const auto hosts = [&](std::size_t one, std::size_t other) {
+    const auto word = [&](std::size_t rank) {
+      return rank < portWords_.size() ? std::string_view(portWords_[rank]) : std::string_view();
+    };
+    return std::minmax({word(one), word(other)});
+  };
+  const auto concerned =
+      hosts(static_cast<std::size_t>(parts_.rank), static_cast<std::size_t>(peer));
+  HostFindings found;
+  for (std::size_t finder = 0; finder < findings.size(); ++finder) {
+    for (const auto& [other, number] : findings[finder].failed) {
+      if (hosts(finder, static_cast<std::size_t>(other)) != concerned) continue;
+      found.failed.insert(number);
+      if (found.why.empty()) found.why = findings[finder].why;
+    }
+  }
+  return found;
+}
+
+/// One rank for all.
+void VerbsTransport::warnOfFailedPaths(const std::vector<TrialFindings>& findings) const {
+  const auto first = std::ranges::find_if(
+      findings, [](const TrialFindings& found) { return !found.failed.empty(); });
+  if (first == findings.end() || first - findings.begin() != parts_.rank) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank},
+            "verbs passes over paths that lead nowhere, such as that from {}", first->why);
+}
+
+std::string VerbsTransport::whyNoPath(int peer) const {
+  return whyNoPath_[static_cast<std::size_t>(peer)];
+}
+
 // Connections.
 
 /// Connections take turns over the ports. The middle of the two ranks is another one for each
 /// neighbour in a ring, and for most peers of a star.
 const PortPair& VerbsTransport::choosePorts(int peer, int channel) const {
-  const std::vector<PortPair>& pairs = pairs_[static_cast<std::size_t>(peer)];
+  const std::vector<PortPair>& paths = paths_[static_cast<std::size_t>(peer)];
   const auto turn = static_cast<std::size_t>((parts_.rank + peer) / 2 + channel);
-  return pairs[turn % pairs.size()];
+  return paths[turn % paths.size()];
 }
 
 Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
@@ -155,18 +236,31 @@ Result<EndParts> VerbsTransport::makeEnd(int from, int to, int channel) {
   const SlotShape slots{parts_.slots.bytes, (*connection)->slotCount()};
   const PortPair& ports = choosePorts(peer, channel);
   const PortChoice place{ports_[ports.own], ports.ownGid};
-  place.port->use(place.gid);
   RONDO_LOG(kDebug, kTransport, LogContext{.rank = parts_.rank},
             "connection from rank {} to rank {} channel {} by {} GID {}", from, to, channel,
             place.port->name(), gidText(place.port->gids()[place.gid].gid));
   warnOfLinkLocal(peer, place);
-  if (ports.routed) noteRouted(peer, place);
-  Result<EndParts> parts =
-      makeEndParts(peer, *std::move(connection), place, receives, parts_.settings);
-  if (parts.ok()) return parts;
-  parts_.account.giveBack(slots);
-  return std::move(parts).status().withContext(
-      fmt::format("connection from rank {} to rank {} channel {}", from, to, channel));
+  EndParts parts{.peer = peer, .connection = *std::move(connection)};
+  Status attached = attachToAdapter(parts, place, receives, parts_.settings);
+  const std::string name =
+      fmt::format("connection from rank {} to rank {} channel {}", from, to, channel);
+  if (attached.ok()) {
+    place.port->use(place.gid);
+    peersBy_[ports.own].insert(peer);
+  } else if (parts_.mayDetour) {
+    warnOfDetour(name, attached);
+  } else {
+    parts_.account.giveBack(slots);
+    return Status::systemError("{}: {}; with tcp in RONDO_TRANSPORT it would go by that", name,
+                               attached.message());
+  }
+  return parts;
+}
+
+void VerbsTransport::warnOfDetour(const std::string& connection, const Status& why) {
+  if (std::exchange(warnedOfDetour_, true)) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank},
+            "{}, and maybe others, goes by tcp instead of verbs: {}", connection, why.message());
 }
 
 /// Such addresses are the last resort: they work where the two ports see each other's frames.
@@ -179,16 +273,6 @@ void VerbsTransport::warnOfLinkLocal(int peer, const PortChoice& place) {
             "verbs reaches rank {}, and maybe others, by {} GID {}, which is link-local: no router "
             "passes it on; give the port's network interface an IP address if that fails",
             peer, place.port->name(), gidText(gid));
-}
-
-/// Networks that no router joins look like others; what fails then does so much later.
-void VerbsTransport::noteRouted(int peer, const PortChoice& place) {
-  if (std::exchange(notedRouted_, true)) return;
-  RONDO_LOG(kInfo, kTransport, LogContext{.rank = parts_.rank},
-            "verbs reaches rank {}, and maybe others, in another network than that of {} GID {}: a "
-            "router must join the two; otherwise set RONDO_IB_DEVICES, or RONDO_TRANSPORT without "
-            "verbs",
-            peer, place.port->name(), gidText(place.port->gids()[place.gid].gid));
 }
 
 Result<ConnectionMemory> VerbsTransport::connect(int from, int to, int channel) {
@@ -260,14 +344,14 @@ Status VerbsTransport::adoptArrivals() {
   while (auto arrival = parts_.control->takeDataSocket(DataWire::kVerbs)) {
     const OpenData& opening = arrival->opening;
     const auto from = static_cast<std::size_t>(arrival->from);
-    if (from >= pairs_.size() || pairs_[from].empty()) continue;  // it does not know what we know
+    if (from >= paths_.size() || paths_[from].empty()) continue;  // it does not know what we know
     if (opening.slotBytes != parts_.slots.bytes) {
       return Status::mismatch("rank {} sends slots of {} bytes, rank {} expects {}", arrival->from,
                               opening.slotBytes, parts_.rank, parts_.slots.bytes);
     }
     const Result<RecvLink*> link = receivingEnd(arrival->from, opening.channel);
     RONDO_RETURN_IF_ERROR(link.status());
-    (*link)->adopt(std::move(arrival->socket));
+    (*link)->adopt(std::move(arrival->socket), opening.slotCount);
   }
   return {};
 }
@@ -282,9 +366,13 @@ Status VerbsTransport::checkPorts() {
         if (&port->device() == device.get()) port->onEvent(*event, patience());
     }
   }
-  for (const auto& port : ports_) {
-    const std::string trouble = port->trouble();
-    if (!trouble.empty()) return Status::systemError("{} {}", port->name(), trouble);
+  for (std::size_t at = 0; at < ports_.size(); ++at) {
+    const std::string trouble = ports_[at]->trouble();
+    if (trouble.empty()) continue;
+    return Status::systemError(
+        "{} {}; connections with ranks {} use it: see to it, or leave it out by RONDO_IB_DEVICES, "
+        "and make the communicator again",
+        ports_[at]->name(), trouble, listRanks({peersBy_[at].begin(), peersBy_[at].end()}));
   }
   return {};
 }
@@ -314,12 +402,11 @@ void VerbsTransport::watch(std::vector<int>& descriptors) const {
   bool quiet = true;
   for (auto& [key, link] : links_.recvs()) {
     quiet &= link.ended() || link.prepareSleep();
-    if (link.socket() >= 0) descriptors.push_back(link.socket());
+    if (link.watched() >= 0) descriptors.push_back(link.watched());
   }
   for (auto& [key, link] : links_.sends()) {
     quiet &= link.taken() || link.prepareSleep();
-    // A peer from which nothing is expected may leave; the end of its socket must wake nobody then.
-    if (!link.taken() && link.socket() >= 0) descriptors.push_back(link.socket());
+    if (link.watched() >= 0) descriptors.push_back(link.watched());
   }
   if (!quiet) descriptors.push_back(alwaysReady_.get());
 }

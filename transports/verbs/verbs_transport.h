@@ -3,13 +3,17 @@
 // docs/transports.md draws who writes what where.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "transports/verbs/device.h"
 #include "transports/verbs/make_transport.h"
 #include "transports/verbs/recv_link.h"
 #include "transports/verbs/send_link.h"
+#include "transports/verbs/trials.h"
 #include "transports/wire_links.h"
 
 namespace rondo::verbs {
@@ -31,9 +35,19 @@ class VerbsTransport final : public Transport {
   /// without verbs, rather than find out one by one.
   Status open(const std::vector<std::string>& offers, Deadline deadline) override;
 
+  bool triesPaths() const override { return true; }
+
+  std::string inviteToTrials(const std::vector<bool>& opened,
+                             const std::vector<bool>& served) override;
+  void acceptTrials(const std::vector<std::string>& invitations, Deadline deadline) override;
+  std::string runTrials(Deadline deadline) override;
+  void learnTrials(const std::vector<std::string>& findings) override;
+  std::string whyNoPath(int peer) const override;
+
   /// Makes the connection if this rank sends; if it receives, the peer makes it.
+  /// An adapter that lacks something for it makes it take a detour, of which both ends know.
   /// @errors those of ControlPlane::dial() but PeerLost, which whyLost() tells; OutOfMemory;
-  ///   SystemError (the adapter lacks something).
+  ///   SystemError (the adapter lacks something, and there must be no detour).
   Result<ConnectionMemory> connect(int from, int to, int channel) override;
 
   Result<bool> progress() override;
@@ -57,11 +71,18 @@ class VerbsTransport final : public Transport {
  private:
   using Links = WireLinks<SendLink, RecvLink>;
 
-  Result<std::vector<PortPair>> pairsWith(int peer, std::string_view offer) const;
+  /// Of the paths between two hosts, whichever of their ranks have found it.
+  struct HostFindings {
+    std::set<std::size_t, std::greater<>> failed;  ///< numbers of paths
+    std::string why;
+  };
+
+  HostFindings findingsTowards(int peer, const std::vector<TrialFindings>& findings) const;
+  void warnOfFailedPaths(const std::vector<TrialFindings>& findings) const;
   const PortPair& choosePorts(int peer, int channel) const;
   Result<EndParts> makeEnd(int from, int to, int channel);
   void warnOfLinkLocal(int peer, const PortChoice& place);
-  void noteRouted(int peer, const PortChoice& place);
+  void warnOfDetour(const std::string& connection, const Status& why);
   Result<ConnectionMemory> connectSend(int to, int channel);
   Result<RecvLink*> receivingEnd(int from, int channel);
   Status lookAround();
@@ -73,9 +94,13 @@ class VerbsTransport final : public Transport {
   std::string ownPorts_;  // as offered
   std::vector<std::shared_ptr<Port>> ports_;
   std::vector<std::shared_ptr<Device>> devices_;  // of ports_, each once
-  std::vector<std::vector<PortPair>> pairs_;      // by peer; empty: not reached
+  std::vector<std::string> portWords_;            // by rank, as offered; empty: not reached
+  std::vector<std::vector<PortPair>> paths_;      // by peer; empty: not reached
+  std::vector<std::string> whyNoPath_;            // by peer
+  Trials trials_;
+  std::vector<std::set<int>> peersBy_;  // by place in ports_: with whom connections use it
   bool warnedOfLinkLocal_ = false;
-  bool notedRouted_ = false;
+  bool warnedOfDetour_ = false;
   int idleTurns_ = 0;
   mutable bool slept_ = false;  // set by watch(), which also has the links' adapters report
   FileDescriptor alwaysReady_;  // stands for what is there already

@@ -44,6 +44,10 @@ void appendGoodbye(std::vector<std::byte>& stream, std::uint64_t count) {
   append(stream, WireMessage::kGoodbye, fields);
 }
 
+void appendDetour(std::vector<std::byte>& stream) {
+  append(stream, WireMessage::kDetour, FieldWriter());
+}
+
 Result<Endpoint> readEndpoint(const Frame& frame) {
   FieldReader fields(frame.payload);
   Endpoint endpoint;

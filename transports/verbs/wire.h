@@ -8,6 +8,10 @@
 //
 // By its socket, as frames: each end's Endpoint, the sender's first; then nothing until one end
 // closes and says how far it has got (Goodbye). Its end without that is the end of a process.
+//
+// An end for which the adapter has no memory or no queue pair says Detour instead; a receiver
+// also answers a Detour with one. The sender answers the receiver's with one more, and from then on
+// the socket carries what tcp's do (transports/tcp/wire.h).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +26,7 @@
 namespace rondo::verbs {
 
 /// Frame::type. Apart from those of rendezvous and control plane.
-enum class WireMessage : std::uint16_t { kEndpoint = 64, kGoodbye = 65 };
+enum class WireMessage : std::uint16_t { kEndpoint = 64, kGoodbye = 65, kDetour = 66 };
 
 /// An end of a connection, as the other needs to know it.
 struct Endpoint {
@@ -47,6 +51,8 @@ void appendEndpoint(std::vector<std::byte>& stream, const Endpoint& endpoint);
 
 /// @param count of a sender: slots sent; of a receiver: slots released
 void appendGoodbye(std::vector<std::byte>& stream, std::uint64_t count);
+
+void appendDetour(std::vector<std::byte>& stream);
 
 /// @errors PeerLost: it is no such message, or one with impossible numbers.
 Result<Endpoint> readEndpoint(const Frame& frame);

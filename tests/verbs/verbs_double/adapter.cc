@@ -85,7 +85,12 @@ std::vector<std::unique_ptr<Adapter>> adaptersFromEnvironment() {
         std::make_unique<Adapter>(name, ethernet, static_cast<int>(adapters.size())));
     if (described.substr(equals) == "=cable") adapters.back()->gids.resize(2);
     adapters.back()->active = std::ranges::find(down, name) == down.end();
-    adapters.back()->silent = std::ranges::find(silent, name) != silent.end();
+    for (const std::string& which : silent) {
+      const std::size_t colon = std::min(which.find(':'), which.size());
+      if (which.substr(0, colon) != name) continue;
+      adapters.back()->silentAfter =
+          colon == which.size() ? 0 : std::atoi(which.c_str() + colon + 1);
+    }
   }
   return adapters;
 }

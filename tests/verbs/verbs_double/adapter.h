@@ -31,7 +31,7 @@ struct Adapter : ibv_device {
   bool ethernet;
   bool active = true;
   bool broken = false;
-  bool silent = false;
+  int silentAfter = -1;  ///< requests, from then on it loses what it sends; -1: it never does
   std::uint16_t lid;
   std::vector<GidPlace> gids;
   std::atomic<int> requests = 0;

@@ -12,8 +12,12 @@
 //                                                 up to n microseconds late, at random
 //   RONDOTEST_VERBS_INLINE=n                      bytes that a queue pair sends inline at most
 //   RONDOTEST_VERBS_MESSAGE=n                     bytes of the longest message
+//   RONDOTEST_VERBS_REGIONS=n                     memory regions that may be registered at a time
 //   RONDOTEST_VERBS_DOWN=rdma0,rdma1              ports that are down
-//   RONDOTEST_VERBS_SILENT=rdma1                  ports that are up and lose what they send
+//   RONDOTEST_VERBS_SILENT=rdma1,rdma2:5          ports that are up and lose what they send; that
+//                                                 of rdma2 after its first 5 requests
+//   RONDOTEST_VERBS_APART=1                       networks that no router joins: each adapter
+//                                                 reaches its own only
 //   RONDOTEST_VERBS_MEMLOCK=1                     registered memory counts against RLIMIT_MEMLOCK
 //   RONDOTEST_VERBS_FAIL=symbol:nth:errno         rondoVerbsFailCall()
 #pragma once

@@ -270,6 +270,7 @@ int ibv_query_device(ibv_context* /*context*/, ibv_device_attr* attributes) {
   *attributes = {};
   attributes->phys_port_cnt = 1;
   attributes->max_qp = 4096;
+  attributes->max_mr = World::get().mostRegions;
   attributes->max_cqe = 1 << 16;
   attributes->vendor_id = 0x123456;
   return 0;
@@ -335,7 +336,7 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* memory, std::size_t bytes, int access) 
   const auto lock = lockWorld();
   World& world = World::get();
   if (world.fails("ibv_reg_mr")) return nullptr;
-  if (overLockLimit(bytes)) {
+  if (overLockLimit(bytes) || world.regions.size() >= static_cast<std::size_t>(world.mostRegions)) {
     errno = ENOMEM;
     return nullptr;
   }

@@ -42,6 +42,12 @@ bool hasImmediate(ibv_wr_opcode opcode) {
   return opcode == IBV_WR_RDMA_WRITE_WITH_IMM || opcode == IBV_WR_SEND_WITH_IMM;
 }
 
+GidBytes destinationOf(const ibv_ah_attr& path) {
+  GidBytes gid{};
+  std::memcpy(gid.data(), path.grh.dgid.raw, gid.size());
+  return gid;
+}
+
 ibv_wc_status failureOf(Verdict verdict) {
   switch (verdict) {
     case Verdict::kNoReceive:
@@ -148,13 +154,22 @@ void World::advance(Pair& pair) {
   }
 }
 
+/// Whether what the pair sends gets lost before it reaches anybody.
+bool World::leadsNowhere(const Pair& pair) const {
+  const Adapter& adapter = *pair.adapter;
+  const ibv_ah_attr& path = pair.attributes.ah_attr;
+  const bool silent = adapter.silentAfter >= 0 && adapter.requests >= adapter.silentAfter;
+  return !adapter.active || adapter.broken || silent ||
+         (apart && !adapter.isAt(path.is_global != 0, destinationOf(path), path.dlid));
+}
+
 /// @return false if nothing more can be launched now.
 bool World::launch(Pair& pair, Request& request) {
   if (requestFailsIn_ > 0 && --requestFailsIn_ == 0) {
     completeFirst(pair, requestFailure_);
     return false;
   }
-  if (!pair.adapter->active || pair.adapter->broken || pair.adapter->silent) {
+  if (leadsNowhere(pair)) {
     onNoAnswer(pair);
     return false;
   }
@@ -170,7 +185,7 @@ bool World::launch(Pair& pair, Request& request) {
   packet.to = pair.attributes.dest_qp_num;
   packet.from = pair.qp_num;
   packet.number = request.number;
-  std::memcpy(packet.gid.data(), path.grh.dgid.raw, packet.gid.size());
+  packet.gid = destinationOf(path);
   packet.lid = path.dlid;
   packet.global = path.is_global != 0;
   packet.write = completionOf(wr.opcode) == IBV_WC_RDMA_WRITE;

@@ -39,7 +39,9 @@ class World {
   std::set<Queue*> queues;
   int objects = 0;
   std::string complaints;
+  const bool apart = numberFrom("RONDOTEST_VERBS_APART", 0) != 0;
   const int inlineBytes = numberFrom("RONDOTEST_VERBS_INLINE", 128);
+  const int mostRegions = numberFrom("RONDOTEST_VERBS_REGIONS", 1 << 16);
   const int messageBytes = numberFrom("RONDOTEST_VERBS_MESSAGE", 1 << 30);
 
   /// Whether this call of `symbol` is to fail; sets errno.
@@ -90,6 +92,7 @@ class World {
   World();
 
   bool launch(Pair& pair, Request& request);
+  bool leadsNowhere(const Pair& pair) const;
   Verdict receive(Pair& pair, const Packet& packet, const std::byte* payload);
   void push(Queue& queue, const Completion& completion);
   void completeFirst(Pair& pair, ibv_wc_status status);
