@@ -26,14 +26,18 @@ enum class Collective : std::uint8_t {
   kBroadcast,
   kReduce,
   kBarrier,
+  kAllToAll,
+  kGather,
+  kScatter,
 };
 
-inline constexpr int kCollectiveCount = 6;
+inline constexpr int kCollectiveCount = 9;
 
 /// "all_reduce", "reduce_scatter", ...: the spelling of commands, messages and overrides.
 constexpr std::string_view collectiveName(Collective collective) {
   constexpr std::string_view kNames[kCollectiveCount] = {
-      "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"};
+      "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
+      "barrier",    "all_to_all",     "gather",     "scatter"};
   const auto place = static_cast<std::size_t>(collective);
   return place < kCollectiveCount ? kNames[place] : "unknown";
 }
@@ -44,11 +48,12 @@ constexpr bool isReduction(Collective collective) {
 }
 
 constexpr bool hasRoot(Collective collective) {
-  return collective == Collective::kBroadcast || collective == Collective::kReduce;
+  return collective == Collective::kBroadcast || collective == Collective::kReduce ||
+         collective == Collective::kGather || collective == Collective::kScatter;
 }
 
-/// Where each rank's block lies in the larger buffer of reduce-scatter (input) and all-gather
-/// (output): blocks of one size, in rank order.
+/// Where each rank's block lies in a buffer that holds one per rank, as collectives/buffers.h says
+/// of each operation: blocks of one size, in rank order.
 class Layout {
  public:
   constexpr Layout() = default;
@@ -68,10 +73,10 @@ class Layout {
 struct ScheduleArgs {
   int rank = 0;
   int ranks = 1;
-  int root = 0;     ///< broadcast and reduce only
+  int root = 0;     ///< where there is one: hasRoot()
   int channel = 0;  ///< the double tree takes its tree from this number's parity
-  Layout layout;    ///< reduce-scatter and all-gather only
-  /// This channel's part of the buffer; for reduce-scatter and all-gather its part of each block.
+  Layout layout;    ///< of the buffers that hold a block per rank
+  /// This channel's part of the buffer; of each block, where a buffer holds one per rank.
   Span share;
   std::size_t chunkElems = 1;  ///< most elements in one slot; a multiple of `grain`
   std::size_t grain = 1;       ///< elements; keeps chunk boundaries on cache lines

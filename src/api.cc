@@ -473,6 +473,38 @@ rondoResult_t rondoReduce(const void* send,
                               comm, stream);
 }
 
+rondoResult_t rondoAllToAll(const void* send,
+                            void* recv,
+                            size_t count,
+                            rondoDataType_t type,
+                            rondoComm_t comm,
+                            rondoStream_t stream) {
+  return rondo::runCollective(__func__, {Collective::kAllToAll, send, recv, count, type}, comm,
+                              stream);
+}
+
+rondoResult_t rondoGather(const void* send,
+                          void* recv,
+                          size_t count,
+                          rondoDataType_t type,
+                          int root,
+                          rondoComm_t comm,
+                          rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__, {Collective::kGather, send, recv, count, type, rondoSum, root}, comm, stream);
+}
+
+rondoResult_t rondoScatter(const void* send,
+                           void* recv,
+                           size_t count,
+                           rondoDataType_t type,
+                           int root,
+                           rondoComm_t comm,
+                           rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__, {Collective::kScatter, send, recv, count, type, rondoSum, root}, comm, stream);
+}
+
 rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream) {
   return rondo::runCollective(__func__, {Collective::kBarrier}, comm, stream);
 }

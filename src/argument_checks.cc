@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "collectives/buffers.h"
 #include "rondo/rondo.h"
 
 namespace rondo {
@@ -80,41 +81,23 @@ Status checkCount(std::size_t count, DataType type, int ranks) {
       ranks, elementBytes(type), most);
 }
 
+std::string_view inPlaceRule(const BufferExtents& buffers) {
+  if (holdsBlocks(buffers.input) == holdsBlocks(buffers.output)) return "recv equal to send";
+  return holdsBlocks(buffers.output) ? "send equal to recv + rank x count"
+                                     : "recv equal to send + rank x count";
+}
+
 /// Precondition: the type, root and count are right.
 Memory describeMemory(const RawCall& raw, DataType type, Caller caller) {
   const std::size_t blockBytes = raw.count * elementBytes(type);
-  const std::size_t allBytes = blockBytes * static_cast<std::size_t>(caller.ranks);
-  const auto ownBlock = static_cast<std::ptrdiff_t>(blockBytes) * caller.rank;
-  const bool atRoot = caller.rank == raw.root;
-  Memory memory{{"send", raw.send, blockBytes, true},
-                {"recv", raw.recv, blockBytes, true},
-                0,
-                "recv equal to send"};
-  switch (raw.collective) {
-    case Collective::kAllReduce:
-      break;
-    case Collective::kReduceScatter:
-      memory.send.bytes = allBytes;
-      memory.inPlaceOffset = ownBlock;
-      memory.inPlaceRule = "recv equal to send + rank x count";
-      break;
-    case Collective::kAllGather:
-      memory.recv.bytes = allBytes;
-      memory.inPlaceOffset = -ownBlock;
-      memory.inPlaceRule = "send equal to recv + rank x count";
-      break;
-    case Collective::kBroadcast:
-      memory.send.used = atRoot;
-      break;
-    case Collective::kReduce:
-      memory.recv.used = atRoot;
-      break;
-    case Collective::kBarrier:
-      memory.send.used = memory.recv.used = false;
-      break;
-  }
-  if (raw.count == 0) memory.send.used = memory.recv.used = false;
-  return memory;
+  const RankPlace place{caller.rank, caller.ranks, raw.root};
+  const std::size_t sent = inputBlocks(raw.collective, place);
+  const std::size_t received = outputBlocks(raw.collective, place);
+  const bool used = raw.count > 0;
+  return {{"send", raw.send, blockBytes * sent, used && sent > 0},
+          {"recv", raw.recv, blockBytes * received, used && received > 0},
+          -static_cast<std::ptrdiff_t>(blockBytes) * inPlaceBlocks(raw.collective, caller.rank),
+          inPlaceRule(buffersOf(raw.collective))};
 }
 
 Status checkBuffer(const Buffer& buffer, DataType type) {

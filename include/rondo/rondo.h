@@ -13,6 +13,11 @@
 //   AllGather       count          count x ranks  send = recv + r x count  -      -
 //   Broadcast       count at root  count          recv = send (at root)    yes    send, not at root
 //   Reduce          count          count at root  recv = send (at root)    yes    recv, not at root
+//   AllToAll        count x ranks  count x ranks  recv = send              -      -
+//   Gather          count          count x ranks  send = recv + r x count  yes    recv, not at root
+//                                  at root        (at root)
+//   Scatter         count x ranks  count          recv = send + r x count  yes    send, not at root
+//                   at root                       (at root)
 //   Barrier         -              -              -                        -      -
 //
 //   (r: the calling rank; sums of pointers and counts are in elements.)
@@ -447,6 +452,53 @@ RONDO_EXPORT rondoResult_t rondoReduce(const void* send,
                                        int root,
                                        rondoComm_t comm,
                                        rondoStream_t stream);
+
+/// Exchanges blocks of `count` elements: block p of `send` goes to rank p, where it becomes the
+/// calling rank's block of `recv`.
+/// @param send   count x ranks elements: a block for each rank, in rank order.
+/// @param recv   count x ranks elements: a block from each rank, in rank order; may equal `send`.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllToAll(const void* send,
+                                         void* recv,
+                                         size_t count,
+                                         rondoDataType_t type,
+                                         rondoComm_t comm,
+                                         rondoStream_t stream);
+
+/// Collects a block of `count` elements from every rank at the root.
+/// @param send   `count` elements: the rank's block.
+/// @param recv   count x ranks elements at the root: the blocks of all ranks, in rank order; not
+///   looked at elsewhere.
+/// @param root   the rank that receives.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
+/// @threads @order  see the table above; on return the result is complete at the root, and `send`
+///   may be changed elsewhere.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoGather(const void* send,
+                                       void* recv,
+                                       size_t count,
+                                       rondoDataType_t type,
+                                       int root,
+                                       rondoComm_t comm,
+                                       rondoStream_t stream);
+
+/// Hands a block of `count` elements from the root to every rank.
+/// @param send   count x ranks elements at the root: a block for each rank, in rank order; not
+///   looked at elsewhere.
+/// @param recv   `count` elements: the rank's block.
+/// @param root   the rank that sends.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
+                                        void* recv,
+                                        size_t count,
+                                        rondoDataType_t type,
+                                        int root,
+                                        rondoComm_t comm,
+                                        rondoStream_t stream);
 
 /// Returns after every rank has called it. What a rank wrote before is visible to all ranks after.
 /// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.

@@ -299,6 +299,43 @@ class Communicator {
                       typeOf<Recv>(), op, root, handle_, nullptr));
   }
 
+  /// Sends block p of `send` to rank p, and receives a block from each rank, in rank order.
+  /// @param send one block per rank, all of one size.
+  /// @param recv of send's size; may be the same range.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allToAll(const Send& send, Recv&& recv) const {
+    const std::size_t block = oneBlock("allToAll", std::ranges::size(recv));
+    checkSizes("allToAll", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoAllToAll(std::ranges::data(send), std::ranges::data(recv), block, typeOf<Recv>(),
+                        handle_, nullptr));
+  }
+
+  /// Collects all ranks' blocks at the root, in rank order.
+  /// @param recv at the root room for one block of send's size per rank; elsewhere it may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void gather(const Send& send, Recv&& recv, int root) const {
+    if (rank() == root)
+      checkSizes("gather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
+    check(rondoGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
+                      typeOf<Recv>(), root, handle_, nullptr));
+  }
+
+  /// Hands the root's blocks out, in rank order.
+  /// @param send at the root one block of recv's size per rank; elsewhere it may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void scatter(const Send& send, Recv&& recv, int root) const {
+    if (rank() == root)
+      checkSizes("scatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
+    check(rondoScatter(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
+                       typeOf<Recv>(), root, handle_, nullptr));
+  }
+
   /// Returns after every rank has called it.
   void barrier() const { check(rondoBarrier(handle_, nullptr)); }
 
@@ -312,6 +349,15 @@ class Communicator {
 
   std::size_t allBlocks(std::size_t block) const {
     return block * static_cast<std::size_t>(ranks());
+  }
+
+  /// What `all` elements of a block per rank are each.
+  std::size_t oneBlock(const char* call, std::size_t all) const {
+    const auto n = static_cast<std::size_t>(ranks());
+    if (all % n == 0) return all / n;
+    throw Error(rondoInvalidArgument, std::string(call) + ": " + std::to_string(all) +
+                                          " elements are no whole number of blocks for " +
+                                          std::to_string(n) + " ranks");
   }
 
   static void checkSizes(const char* call, std::size_t send, std::size_t recv) {

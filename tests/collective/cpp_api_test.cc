@@ -109,6 +109,18 @@ TEST(CppApi, Movement) {
     if (rank == 2) bytes.fill(std::byte{9});
     communicator.broadcast(bytes, 2);
     EXPECT_EQ(bytes[0], std::byte{9});
+    std::vector<int> mine(kRanks, 10 * rank);
+    for (std::size_t peer = 0; peer < mine.size(); ++peer)
+      mine[peer] += static_cast<int>(peer);
+    std::vector<int> theirs(kRanks);
+    communicator.allToAll(mine, theirs);
+    EXPECT_EQ(theirs[2], 20 + rank);
+    std::vector<int> collected(rank == 1 ? kRanks : 0);
+    communicator.gather(std::array<int, 1>{rank}, collected, 1);
+    EXPECT_EQ(collected, rank == 1 ? (std::vector<int>{0, 1, 2}) : std::vector<int>());
+    std::array<int, 1> handed{};
+    communicator.scatter(collected, handed, 1);
+    EXPECT_EQ(handed[0], rank);
     communicator.barrier();
   });
 }
@@ -144,6 +156,9 @@ TEST(CppApi, FailuresAreExceptions) {
   EXPECT_EQ(resultOf([&] { communicators[0].allReduce(three, four); }, "3 and 4 elements"),
             rondoInvalidArgument);
   EXPECT_EQ(resultOf([&] { communicators[0].broadcast(three, 7); }, "root 7"),
+            rondoInvalidArgument);
+  std::vector<Communicator> two = Communicator::createAll(2);
+  EXPECT_EQ(resultOf([&] { two[0].allToAll(three, three); }, "no whole number of blocks"),
             rondoInvalidArgument);
   EXPECT_EQ(resultOf([] { (void)Communicator::createAll(0); }, "ranks is 0"), rondoInvalidArgument);
   const Communicator moved = std::move(communicators[0]);
