@@ -16,6 +16,7 @@
 #include "src/communicator_handles.h"
 #include "src/config.h"
 #include "src/environment_ranks.h"
+#include "src/group.h"
 #include "src/last_error.h"
 #include "src/log.h"
 #include "src/rendezvous_keeper.h"
@@ -110,20 +111,71 @@ Status checkOutput(const char* name, const void* pointer) {
   return Status::invalidArgument("{} is NULL; pass where the answer goes", name);
 }
 
+/// withCommunicator(), for a call that may be part of a group: what refuses it spoils the group.
+template <class Body>
+rondoResult_t withCall(const char* function, rondoComm_t comm, const Body& body) noexcept {
+  return guarded(function, comm, [&]() -> Status {
+    CallGroup& group = CallGroup::ofThread();
+    const Result<Communicator*> communicator = findCommunicator(comm);
+    Status status = communicator.ok() ? body(**communicator, group) : communicator.status();
+    if (!status.ok() && group.collecting()) group.refuse(status);
+    return status;
+  });
+}
+
+Status checkStream(const Communicator& communicator, std::string_view call, rondoStream_t stream) {
+  if (stream == nullptr || communicator.onDevice()) return {};
+  return Status::notSupported(
+      "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
+      communicator.rank(), call, static_cast<const void*>(stream));
+}
+
 rondoResult_t runCollective(const char* function,
                             const RawCall& raw,
                             rondoComm_t comm,
                             rondoStream_t stream) noexcept {
-  return withCommunicator(function, comm, [&](Communicator& communicator) -> Status {
+  return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
+    const Status streamed = checkStream(communicator, collectiveName(raw.collective), stream);
+    if (!streamed.ok()) return communicator.reject(streamed);
     const Caller caller{communicator.rank(), communicator.ranks()};
-    if (stream != nullptr && !communicator.onDevice()) {
-      return communicator.reject(Status::notSupported(
-          "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
-          caller.rank, collectiveName(raw.collective), static_cast<const void*>(stream)));
-    }
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
-    return communicator.run(*call, stream);
+    if (!group.collecting()) return communicator.run(*call, stream);
+    group.add(comm, *call, stream);
+    return {};
+  });
+}
+
+rondoResult_t makeMessage(const char* function,
+                          const RawMessage& raw,
+                          rondoComm_t comm,
+                          rondoStream_t stream) noexcept {
+  return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
+    const Caller caller{communicator.rank(), communicator.ranks()};
+    RONDO_RETURN_IF_ERROR(checkStream(communicator, raw.sends ? "send" : "recv", stream));
+    if (communicator.onDevice()) {
+      return Status::notSupported(
+          "rank {} {}: messages from rank to rank on a communicator of CUDA devices; only host "
+          "communicators have them yet",
+          caller.rank, raw.sends ? "send" : "recv");
+    }
+    const Result<MessageCall> call = checkMessage(raw, caller);
+    RONDO_RETURN_IF_ERROR(call.status());
+    if (!group.collecting()) return runMessage(comm, *call);
+    group.add(comm, *call);
+    return {};
+  });
+}
+
+/// The outcome of a group is that of each communicator that was part of it.
+rondoResult_t endGroup(const char* function) noexcept {
+  return guarded(function, nullptr, [&] {
+    GroupOutcome outcome = CallGroup::ofThread().end();
+    if (!outcome.status.ok()) {
+      for (rondoComm_t comm : outcome.members)
+        remember(comm, outcome.status);
+    }
+    return std::move(outcome.status);
   });
 }
 
@@ -503,6 +555,37 @@ rondoResult_t rondoScatter(const void* send,
                            rondoStream_t stream) {
   return rondo::runCollective(
       __func__, {Collective::kScatter, send, recv, count, type, rondoSum, root}, comm, stream);
+}
+
+rondoResult_t rondoSend(const void* send,
+                        size_t count,
+                        rondoDataType_t type,
+                        int peer,
+                        rondoComm_t comm,
+                        rondoStream_t stream) {
+  return rondo::makeMessage(__func__, {true, send, nullptr, count, type, peer}, comm, stream);
+}
+
+rondoResult_t rondoRecv(void* recv,
+                        size_t count,
+                        rondoDataType_t type,
+                        int peer,
+                        rondoComm_t comm,
+                        rondoStream_t stream) {
+  return rondo::makeMessage(__func__, {false, nullptr, recv, count, type, peer}, comm, stream);
+}
+
+rondoResult_t rondoGroupStart(void) {
+  rondo::CallGroup::ofThread().start();
+  return rondoSuccess;
+}
+
+rondoResult_t rondoGroupCancel(void) {
+  return rondo::guarded(__func__, nullptr, [] { return rondo::CallGroup::ofThread().cancel(); });
+}
+
+rondoResult_t rondoGroupEnd(void) {
+  return rondo::endGroup(__func__);
 }
 
 rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream) {

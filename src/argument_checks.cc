@@ -151,7 +151,43 @@ Status check(const RawCall& raw,
   return {};
 }
 
+Status checkPeer(int peer, int ranks) {
+  if (peer >= 0 && peer < ranks) return {};
+  return Status::invalidArgument("peer {} is no rank; pass 0 to {}", peer, ranks - 1);
+}
+
+Status checkMessageCount(std::size_t count, DataType type) {
+  RONDO_RETURN_IF_ERROR(checkCount(count, type, 1));
+  if (count <= MessageLabel::kMostElems) return {};
+  return Status::invalidArgument("count {} is more than one message takes; pass {} at most", count,
+                                 MessageLabel::kMostElems);
+}
+
+Status check(const RawMessage& raw, Caller caller, MessageCall& call) {
+  RONDO_RETURN_IF_ERROR(checkType(raw.type));
+  call.type = static_cast<DataType>(raw.type);
+  RONDO_RETURN_IF_ERROR(checkPeer(raw.peer, caller.ranks));
+  RONDO_RETURN_IF_ERROR(checkMessageCount(raw.count, call.type));
+  const Buffer buffer{raw.sends ? "send" : "recv", raw.sends ? raw.source : raw.target,
+                      raw.count * elementBytes(call.type), raw.count > 0};
+  RONDO_RETURN_IF_ERROR(checkBuffer(buffer, call.type));
+  call.sends = raw.sends;
+  call.peer = raw.peer;
+  call.count = raw.count;
+  call.source = buffer.used ? raw.source : nullptr;
+  call.target = buffer.used ? raw.target : nullptr;
+  return {};
+}
+
 }  // namespace
+
+Result<MessageCall> checkMessage(const RawMessage& raw, Caller caller) {
+  MessageCall call;
+  Status status = check(raw, caller, call);
+  if (status.ok()) return call;
+  return std::move(status).withContext(
+      fmt::format("rank {} {}", caller.rank, raw.sends ? "send" : "recv"));
+}
 
 Result<CollectiveCall> checkArguments(const RawCall& raw,
                                       Caller caller,

@@ -201,7 +201,9 @@ Communicator::Communicator(int rank,
       ends_(rank, facts.ranks, group_, onDevice ? kHostChannel : 0),
       facts_(hostFacts(facts, !onDevice && ends_.mailboxes() != nullptr)),
       settings_(planSettings(config)),
-      waitPolicy_(waitPolicy(facts)) {}
+      waitPolicy_(waitPolicy(facts)),
+      messageEnds_(rank, facts.ranks, group_, kMessageChannel),
+      messageCounts_(facts.ranks) {}
 
 Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
   cuda::DeviceRank self;
@@ -378,13 +380,19 @@ Status Communicator::execute(PreparedOperation& operation,
                              const CollectiveCall& call,
                              std::uint64_t fingerprint) {
   operation.restart();
+  return superviseRun(operation, makeWork(operation, call, fingerprint));
+}
+
+host::Work Communicator::makeWork(const PreparedOperation& operation,
+                                  const CollectiveCall& call,
+                                  std::uint64_t fingerprint) {
   host::Work work;
   work.buffers.input = static_cast<const std::byte*>(call.send);
   work.buffers.output = static_cast<std::byte*>(call.recv);
   work.arithmetic = operation.arithmetic;
   work.arithmetic.scale = call.scale;
   work.call = fingerprint;
-  return superviseRun(operation, work);
+  return work;
 }
 
 Status Communicator::superviseRun(PreparedOperation& operation, const host::Work& work) {
@@ -398,15 +406,18 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
       case host::RunResult::kAborted:
         return group_->failure();
       case host::RunResult::kMismatch:
-        group_->awaitRefreshed(outcome.blocked.peer, kPatienceForNews);
-        return failAll(mismatchWith(waiting(), outcome.blocked.peer,
-                                    group_->record(outcome.blocked.peer),
-                                    outcome.blocked.otherCall));
+        return failMismatch(outcome.blocked);
       case host::RunResult::kStalled:
         RONDO_RETURN_IF_ERROR(checkPeer(operation, work, whomToCheck(outcome), watch));
         RONDO_RETURN_IF_ERROR(checkStall(outcome, waiter, watch));
     }
   }
+}
+
+Status Communicator::failMismatch(const host::Blocked& blocked) {
+  group_->awaitRefreshed(blocked.peer, kPatienceForNews);
+  return failAll(
+      mismatchWith(waiting(), blocked.peer, group_->record(blocked.peer), blocked.otherCall));
 }
 
 int Communicator::whomToCheck(const host::RunOutcome& outcome) {

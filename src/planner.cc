@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "collectives/buffers.h"
 #include "src/cost_model.h"
 #include "transports/mailbox.h"
 #include "transports/slot_shape.h"
@@ -133,8 +134,8 @@ void narrow(std::vector<Candidate>& candidates,
 /// ranks, more hops of fewer messages are faster.
 bool fitsMailboxes(const PlanRequest& request, const PlanFacts& facts) {
   constexpr std::size_t kMostBytesRead = 32768;
-  const std::size_t parts =
-      request.collective == Collective::kReduceScatter ? static_cast<std::size_t>(facts.ranks) : 1;
+  const bool sendsBlocks = holdsBlocks(buffersOf(request.collective).input);
+  const std::size_t parts = sendsBlocks ? static_cast<std::size_t>(facts.ranks) : 1;
   if (request.count > kMailboxBytes / elementBytes(request.type) / parts) return false;
   const std::size_t bytes = request.count * parts * elementBytes(request.type);
   return static_cast<std::size_t>(facts.ranks) * std::max(bytes, kCacheLineBytes) <= kMostBytesRead;

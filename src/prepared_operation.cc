@@ -49,6 +49,16 @@ host::RunOutcome PreparedOperation::run(const host::Work& work, host::Waiter& wa
                                  : host::runLanes(lanes, work, waiter);
 }
 
+host::Turn PreparedOperation::takeTurn(const host::Work& work) {
+  if (!mailboxCall.has_value()) return host::takeTurn(lanes, work);
+  const bool finished = mailboxCall->tryStep(work) == host::StepResult::kFinished;
+  return {.moved = finished, .finished = finished};
+}
+
+host::Blocked PreparedOperation::firstBlocked(const host::Work& work) {
+  return mailboxCall.has_value() ? mailboxCall->blockedOn(work) : host::firstBlocked(lanes, work);
+}
+
 bool PreparedOperation::blockedOn(int peer, const host::Work& work) {
   if (mailboxCall.has_value()) return mailboxCall->blockedOn(work).peer == peer;
   return std::ranges::any_of(lanes,

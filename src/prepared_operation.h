@@ -30,6 +30,13 @@ struct PreparedOperation {
   /// Goes on until it is done or its waiter has something to say.
   host::RunOutcome run(const host::Work& work, host::Waiter& waiter);
 
+  /// Does what is ready, without waiting. Not again once it said that it is finished. The caller
+  /// sees to the floating-point mode, and to what was posted.
+  host::Turn takeTurn(const host::Work& work);
+
+  /// The first that it waits for.
+  host::Blocked firstBlocked(const host::Work& work);
+
   /// Whether it cannot go on without `peer`.
   bool blockedOn(int peer, const host::Work& work);
 };

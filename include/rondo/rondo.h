@@ -32,8 +32,9 @@
 //               may differ).
 //   Order       all ranks make their calls on a communicator in the same order.
 //   Threads     one thread at a time per communicator handle; different handles are independent,
-//               and ranks that share a process must call from different threads. Any thread may
-//               call rondoCommAbort and the queries (rondoCommGet..., Count, Rank) at any time.
+//               and ranks that share a process call from different threads, or from one thread in
+//               one group (rondoGroupStart). Any thread may call rondoCommAbort and the queries
+//               (rondoCommGet..., Count, Rank) at any time.
 //   Failure     the contents of recv are undefined. What else is lost: rondoResult_t.
 #ifndef RONDO_RONDO_H_
 #define RONDO_RONDO_H_
@@ -499,6 +500,80 @@ RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
                                         int root,
                                         rondoComm_t comm,
                                         rondoStream_t stream);
+
+/// Sends `count` elements to rank `peer`, which receives them with rondoRecv. The k-th message that
+/// a rank sends to another one is the k-th that the other receives from it; both must give the same
+/// type and count. Other ranks need not know. Host communicators only, so far.
+///
+/// By itself the call is a group of one (rondoGroupStart): it returns when `send` may be changed,
+/// which may be before the peer has called, or only after it; never rely on the one or the other.
+/// Two ranks that send to each other make both calls of each in one group.
+/// @param send   `count` elements.
+/// @param count  elements; 0 is legal, and still is a message, which the peer receives with count
+/// 0.
+/// @param peer   the rank that receives. May be the calling rank, if the same group receives it.
+/// @param stream NULL.
+/// @threads  as for collectives: one thread at a time per communicator handle.
+/// @order    messages between two ranks keep the order of their calls; there is none between
+///   messages of different pairs, nor between messages and collectives.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (a communicator on devices), PeerLost,
+///   Timeout, Mismatch (type or count differ at the two ends; the message names both), Aborted,
+///   OutOfMemory.
+RONDO_EXPORT rondoResult_t rondoSend(const void* send,
+                                     size_t count,
+                                     rondoDataType_t type,
+                                     int peer,
+                                     rondoComm_t comm,
+                                     rondoStream_t stream);
+
+/// Receives `count` elements that rank `peer` sends with rondoSend, which has the rules.
+/// @param recv   room for `count` elements.
+/// @param count  elements, exactly as many as are sent.
+/// @param peer   the rank that sends. May be the calling rank, if the same group sends it.
+/// @param stream NULL.
+/// @threads @order  see rondoSend; on return `recv` holds the elements.
+/// @errors   see rondoSend.
+RONDO_EXPORT rondoResult_t rondoRecv(void* recv,
+                                     size_t count,
+                                     rondoDataType_t type,
+                                     int peer,
+                                     rondoComm_t comm,
+                                     rondoStream_t stream);
+
+/// Begins a group: until the matching rondoGroupEnd, collectives and messages of the calling thread
+/// are checked and noted, not carried out. Groups may be nested; only the outermost counts.
+/// A group may be about several communicators, and about several ranks of one: so a thread that
+/// made all ranks with rondoCommInitAll may call for all of them.
+/// Buffers must stay as they are until the group has ended. All other functions work as usual in a
+/// group, at once.
+/// @threads  any; each thread has a group of its own.
+/// @errors   none.
+RONDO_EXPORT rondoResult_t rondoGroupStart(void);
+
+/// Ends a group without carrying anything out. Inside another group it makes that one's end return
+/// InvalidUsage and carry nothing out either.
+/// @threads  the thread that called rondoGroupStart.
+/// @errors   InvalidUsage (no rondoGroupStart).
+RONDO_EXPORT rondoResult_t rondoGroupCancel(void);
+
+/// Ends a group. The outermost one's end carries all its calls out and returns when they are
+/// complete on the ranks that the group is about; the next group then begins empty, whatever came
+/// of this one.
+///
+/// All messages of one communicator in a group are carried out together, in an order in which no
+/// set of messages that fits together waits for ever. Its collectives follow each other in the
+/// order of their calls; messages and collectives do not wait for each other.
+///
+/// A call that is refused in a group returns its error at once, and makes the group's end return
+/// the first such error and carry nothing out. If a communicator fails, all those of the group
+/// fail that were not done.
+/// @threads  the thread that called rondoGroupStart.
+/// @order    on return the results of all calls are complete on the ranks of the group; of calls on
+///   a communicator on devices as if they had been made one after another now. A group with such
+///   a communicator has no other (NotSupported).
+/// @errors   InvalidUsage (no rondoGroupStart; a communicator that was destroyed meanwhile), those
+///   of the calls.
+RONDO_EXPORT rondoResult_t rondoGroupEnd(void);
 
 /// Returns after every rank has called it. What a rank wrote before is visible to all ranks after.
 /// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.

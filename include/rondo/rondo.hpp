@@ -140,6 +140,36 @@ class PreMulSum {
   rondoRedOp_t op_;
 };
 
+/// A group of calls of this thread, between its making and end():
+///
+///     rondo::Group group;
+///     comm.send(right, next);
+///     comm.recv(left, before);
+///     group.end();                // carries both out together
+///
+/// See rondoGroupStart. @threads the one that made it
+class Group {
+ public:
+  Group() { throwIfFailed(rondoGroupStart()); }
+
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// Without end(), as when something has thrown, nothing is carried out.
+  ~Group() {
+    if (open_) static_cast<void>(rondoGroupCancel());
+  }
+
+  /// Carries the calls out, unless the group is part of another one.
+  void end() {
+    open_ = false;
+    throwIfFailed(rondoGroupEnd());
+  }
+
+ private:
+  bool open_ = true;
+};
+
 /// One rank's communicator. Owns its handle; empty after a move.
 /// @threads  one thread at a time, except abort() and asyncError().
 class Communicator {
@@ -334,6 +364,20 @@ class Communicator {
       checkSizes("scatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
     check(rondoScatter(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
                        typeOf<Recv>(), root, handle_, nullptr));
+  }
+
+  /// Sends `data` to rank `peer`, which receives it with recv(); see rondoSend.
+  template <ElementRange Data>
+  void send(const Data& data, int peer) const {
+    check(rondoSend(std::ranges::data(data), std::ranges::size(data), typeOf<const Data>(), peer,
+                    handle_, nullptr));
+  }
+
+  /// Receives into `data` what rank `peer` sends; of just that size.
+  template <WritableElementRange Data>
+  void recv(Data&& data, int peer) const {
+    check(rondoRecv(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
+                    nullptr));
   }
 
   /// Returns after every rank has called it.

@@ -149,6 +149,23 @@ TEST(CppApi, SplitsAndFinalizes) {
   });
 }
 
+TEST(CppApi, MessagesAndGroups) {
+  onAllRanks([](const Communicator& communicator) {
+    const int rank = communicator.rank();
+    std::array<int, 2> received{};
+    rondo::Group group;
+    communicator.send(std::vector<int>{rank, 10 * rank}, (rank + 1) % kRanks);
+    communicator.recv(received, (rank + 2) % kRanks);
+    group.end();
+    EXPECT_EQ(received[1], 10 * ((rank + 2) % kRanks));
+    {
+      const rondo::Group abandoned;
+      communicator.send(received, 0);
+    }
+    communicator.barrier();
+  });
+}
+
 TEST(CppApi, FailuresAreExceptions) {
   std::vector<Communicator> communicators = Communicator::createAll(1);
   std::vector<float> three(3);
