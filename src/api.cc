@@ -130,14 +130,30 @@ Status checkStream(const Communicator& communicator, std::string_view call, rond
       communicator.rank(), call, static_cast<const void*>(stream));
 }
 
+bool isVaried(const RawCall&) {
+  return false;
+}
+
+bool isVaried(const RawVariedCall&) {
+  return true;
+}
+
+/// @tparam Raw RawCall or RawVariedCall
+template <class Raw>
 rondoResult_t runCollective(const char* function,
-                            const RawCall& raw,
+                            const Raw& raw,
                             rondoComm_t comm,
                             rondoStream_t stream) noexcept {
   return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
     const Status streamed = checkStream(communicator, collectiveName(raw.collective), stream);
     if (!streamed.ok()) return communicator.reject(streamed);
     const Caller caller{communicator.rank(), communicator.ranks()};
+    if (isVaried(raw) && communicator.onDevice()) {
+      return communicator.reject(Status::notSupported(
+          "rank {} {}_v on a communicator of CUDA devices; blocks of different sizes are for host "
+          "communicators only yet",
+          caller.rank, collectiveName(raw.collective)));
+    }
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
     if (!group.collecting()) return communicator.run(*call, stream);
@@ -477,8 +493,8 @@ rondoResult_t rondoAllReduce(const void* send,
                              rondoRedOp_t op,
                              rondoComm_t comm,
                              rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kAllReduce, send, recv, count, type, op}, comm,
-                              stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kAllReduce, send, recv, count, type, op}, comm, stream);
 }
 
 rondoResult_t rondoReduceScatter(const void* send,
@@ -488,8 +504,9 @@ rondoResult_t rondoReduceScatter(const void* send,
                                  rondoRedOp_t op,
                                  rondoComm_t comm,
                                  rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kReduceScatter, send, recv, count, type, op},
-                              comm, stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kReduceScatter, send, recv, count, type, op}, comm,
+      stream);
 }
 
 rondoResult_t rondoAllGather(const void* send,
@@ -498,8 +515,8 @@ rondoResult_t rondoAllGather(const void* send,
                              rondoDataType_t type,
                              rondoComm_t comm,
                              rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kAllGather, send, recv, count, type}, comm,
-                              stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kAllGather, send, recv, count, type}, comm, stream);
 }
 
 rondoResult_t rondoBroadcast(const void* send,
@@ -510,7 +527,8 @@ rondoResult_t rondoBroadcast(const void* send,
                              rondoComm_t comm,
                              rondoStream_t stream) {
   return rondo::runCollective(
-      __func__, {Collective::kBroadcast, send, recv, count, type, rondoSum, root}, comm, stream);
+      __func__, rondo::RawCall{Collective::kBroadcast, send, recv, count, type, rondoSum, root},
+      comm, stream);
 }
 
 rondoResult_t rondoReduce(const void* send,
@@ -521,8 +539,9 @@ rondoResult_t rondoReduce(const void* send,
                           int root,
                           rondoComm_t comm,
                           rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kReduce, send, recv, count, type, op, root},
-                              comm, stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kReduce, send, recv, count, type, op, root}, comm,
+      stream);
 }
 
 rondoResult_t rondoAllToAll(const void* send,
@@ -531,8 +550,8 @@ rondoResult_t rondoAllToAll(const void* send,
                             rondoDataType_t type,
                             rondoComm_t comm,
                             rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kAllToAll, send, recv, count, type}, comm,
-                              stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kAllToAll, send, recv, count, type}, comm, stream);
 }
 
 rondoResult_t rondoGather(const void* send,
@@ -543,7 +562,8 @@ rondoResult_t rondoGather(const void* send,
                           rondoComm_t comm,
                           rondoStream_t stream) {
   return rondo::runCollective(
-      __func__, {Collective::kGather, send, recv, count, type, rondoSum, root}, comm, stream);
+      __func__, rondo::RawCall{Collective::kGather, send, recv, count, type, rondoSum, root}, comm,
+      stream);
 }
 
 rondoResult_t rondoScatter(const void* send,
@@ -554,7 +574,101 @@ rondoResult_t rondoScatter(const void* send,
                            rondoComm_t comm,
                            rondoStream_t stream) {
   return rondo::runCollective(
-      __func__, {Collective::kScatter, send, recv, count, type, rondoSum, root}, comm, stream);
+      __func__, rondo::RawCall{Collective::kScatter, send, recv, count, type, rondoSum, root}, comm,
+      stream);
+}
+
+rondoResult_t rondoAllGatherV(const void* send,
+                              void* recv,
+                              const size_t* counts,
+                              const size_t* displacements,
+                              rondoDataType_t type,
+                              rondoComm_t comm,
+                              rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kAllGather,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .recvBlocks = {counts, displacements},
+                                                   .type = type},
+                              comm, stream);
+}
+
+rondoResult_t rondoReduceScatterV(const void* send,
+                                  void* recv,
+                                  const size_t* counts,
+                                  const size_t* displacements,
+                                  rondoDataType_t type,
+                                  rondoRedOp_t op,
+                                  rondoComm_t comm,
+                                  rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kReduceScatter,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .sendBlocks = {counts, displacements},
+                                                   .type = type,
+                                                   .op = op},
+                              comm, stream);
+}
+
+rondoResult_t rondoAllToAllV(const void* send,
+                             const size_t* sendCounts,
+                             const size_t* sendDisplacements,
+                             void* recv,
+                             const size_t* recvCounts,
+                             const size_t* recvDisplacements,
+                             rondoDataType_t type,
+                             rondoComm_t comm,
+                             rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kAllToAll,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .sendBlocks = {sendCounts, sendDisplacements},
+                                                   .recvBlocks = {recvCounts, recvDisplacements},
+                                                   .type = type},
+                              comm, stream);
+}
+
+rondoResult_t rondoGatherV(const void* send,
+                           size_t sendCount,
+                           void* recv,
+                           const size_t* recvCounts,
+                           const size_t* recvDisplacements,
+                           rondoDataType_t type,
+                           int root,
+                           rondoComm_t comm,
+                           rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kGather,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .recvBlocks = {recvCounts, recvDisplacements},
+                                                   .ownCount = sendCount,
+                                                   .type = type,
+                                                   .root = root},
+                              comm, stream);
+}
+
+rondoResult_t rondoScatterV(const void* send,
+                            const size_t* sendCounts,
+                            const size_t* sendDisplacements,
+                            void* recv,
+                            size_t recvCount,
+                            rondoDataType_t type,
+                            int root,
+                            rondoComm_t comm,
+                            rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kScatter,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .sendBlocks = {sendCounts, sendDisplacements},
+                                                   .ownCount = recvCount,
+                                                   .type = type,
+                                                   .root = root},
+                              comm, stream);
 }
 
 rondoResult_t rondoSend(const void* send,
@@ -589,5 +703,5 @@ rondoResult_t rondoGroupEnd(void) {
 }
 
 rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kBarrier}, comm, stream);
+  return rondo::runCollective(__func__, rondo::RawCall{Collective::kBarrier}, comm, stream);
 }

@@ -1,5 +1,6 @@
 #include "src/argument_checks.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -27,7 +28,7 @@ struct Memory {
   Buffer recv;
   /// Where recv starts, counted from send's start, if the call is in place.
   std::ptrdiff_t inPlaceOffset = 0;
-  std::string_view inPlaceRule;
+  std::string_view inPlaceRule;  ///< empty: it cannot be
 };
 
 bool isBuiltIn(int op) {
@@ -119,11 +120,16 @@ Status checkOverlap(const Memory& memory) {
   const Buffer& recv = memory.recv;
   if (!send.used || !recv.used) return {};
   const std::uintptr_t inPlace = send.address() + static_cast<std::uintptr_t>(memory.inPlaceOffset);
-  if (recv.address() == inPlace) return {};
+  if (recv.address() == inPlace && !memory.inPlaceRule.empty()) return {};
   const bool disjoint = send.address() < recv.address()
                             ? recv.address() - send.address() >= send.bytes
                             : send.address() - recv.address() >= recv.bytes;
   if (disjoint) return {};
+  if (memory.inPlaceRule.empty()) {
+    return Status::invalidArgument(
+        "send {} ({} bytes) and recv {} ({} bytes) overlap; pass separate buffers", send.data,
+        send.bytes, recv.data, recv.bytes);
+  }
   return Status::invalidArgument(
       "send {} ({} bytes) and recv {} ({} bytes) overlap; pass separate buffers, or {} for in "
       "place",
@@ -150,6 +156,127 @@ Status check(const RawCall& raw,
   call.root = raw.root;
   return {};
 }
+
+// Calls whose blocks may be of different sizes.
+
+/// A buffer of such blocks.
+struct BlockExtent {
+  std::size_t sum = 0;  ///< elements of all blocks
+  std::size_t end = 0;  ///< elements from the buffer's start to behind the last of them
+};
+
+Result<BlockExtent> measure(std::string_view name,
+                            const BlockArrays& blocks,
+                            Caller caller,
+                            DataType type) {
+  if (blocks.counts == nullptr || blocks.offsets == nullptr) {
+    return Status::invalidArgument("{} of the {} blocks are NULL; pass an array with one per rank",
+                                   blocks.counts == nullptr ? "counts" : "displacements", name);
+  }
+  constexpr auto kMaxBytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  const std::size_t most = kMaxBytes / elementBytes(type);
+  BlockExtent extent;
+  for (int rank = 0; rank < caller.ranks; ++rank) {
+    const std::size_t count = blocks.counts[rank];
+    const std::size_t offset = blocks.offsets[rank];
+    if (count == 0) continue;
+    if (count > most || offset > most - count || extent.sum > most - count) {
+      return Status::invalidArgument(
+          "the {} block of rank {}, count {} at displacement {}, is beyond what {} elements can "
+          "be; "
+          "pass less",
+          name, rank, count, offset, dataTypeName(type));
+    }
+    extent.sum += count;
+    extent.end = std::max(extent.end, offset + count);
+  }
+  return extent;
+}
+
+/// A hash of numbers in their order (FNV-1a over words; Fowler, Noll and Vo).
+std::uint64_t hashOf(const std::size_t* counts, int ranks) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (int rank = 0; rank < ranks; ++rank)
+    hash = (hash ^ counts[rank]) * 0x100000001b3ULL;
+  return hash;
+}
+
+/// Elements of the block that the rank has in a buffer of its own.
+Result<std::size_t> ownCountOf(const RawVariedCall& raw, Caller caller, bool holdsArrays) {
+  const BlockArrays& blocks = raw.recvBlocks.counts != nullptr ? raw.recvBlocks : raw.sendBlocks;
+  if (!hasRoot(raw.collective)) return blocks.counts[caller.rank];
+  if (!holdsArrays || blocks.counts[caller.rank] == raw.ownCount) return raw.ownCount;
+  return Status::invalidArgument(
+      "count {} of the root's own block is {} among the counts of all; pass the same", raw.ownCount,
+      blocks.counts[caller.rank]);
+}
+
+/// Fills in `call`'s blocks. Precondition: the type and root are right.
+Result<Memory> layOutBlocks(const RawVariedCall& raw, Caller caller, CollectiveCall& call) {
+  const RankPlace place{caller.rank, caller.ranks, raw.root};
+  const BufferExtents buffers = buffersOf(raw.collective);
+  const std::size_t elem = elementBytes(call.type);
+  const bool manySent = holdsBlocks(buffers.input) && blocksIn(buffers.input, place) > 0;
+  const bool manyReceived = holdsBlocks(buffers.output) && blocksIn(buffers.output, place) > 0;
+  BlockExtent sent;
+  BlockExtent received;
+  if (manySent) {
+    const Result<BlockExtent> extent = measure("send", raw.sendBlocks, caller, call.type);
+    RONDO_RETURN_IF_ERROR(extent.status());
+    sent = *extent;
+    call.sendBlocks = raw.sendBlocks;
+  }
+  if (manyReceived) {
+    const Result<BlockExtent> extent = measure("recv", raw.recvBlocks, caller, call.type);
+    RONDO_RETURN_IF_ERROR(extent.status());
+    received = *extent;
+    call.recvBlocks = raw.recvBlocks;
+  }
+  Memory memory;
+  if (raw.collective != Collective::kAllToAll) {
+    const Result<std::size_t> own = ownCountOf(raw, caller, manySent || manyReceived);
+    RONDO_RETURN_IF_ERROR(own.status());
+    RONDO_RETURN_IF_ERROR(checkCount(*own, call.type, 1));
+    call.ownCount = *own;
+    if (buffers.input == Extent::kBlock) sent = {*own, *own};
+    if (buffers.output == Extent::kBlock) received = {*own, *own};
+    const BlockArrays& all = manySent ? raw.sendBlocks : raw.recvBlocks;
+    const std::size_t ownOffset = manySent || manyReceived ? all.offsets[caller.rank] * elem : 0;
+    memory.inPlaceOffset = static_cast<std::ptrdiff_t>(ownOffset) * (manySent ? 1 : -1);
+    memory.inPlaceRule = manySent ? "recv equal to send + displacements[rank]"
+                                  : "send equal to recv + displacements[rank]";
+  }
+  memory.send = {"send", raw.send, sent.end * elem, sent.sum > 0};
+  memory.recv = {"recv", raw.recv, received.end * elem, received.sum > 0};
+  if (!hasRoot(raw.collective) && raw.collective != Collective::kAllToAll) {
+    call.count = manySent ? sent.sum : received.sum;
+    call.countsHash = hashOf((manySent ? raw.sendBlocks : raw.recvBlocks).counts, caller.ranks);
+  }
+  return memory;
+}
+
+Status check(const RawVariedCall& raw,
+             Caller caller,
+             const ReductionTable& reductions,
+             CollectiveCall& call) {
+  RONDO_RETURN_IF_ERROR(checkType(raw.type));
+  call.type = static_cast<DataType>(raw.type);
+  call.collective = raw.collective;
+  call.varied = true;
+  if (isReduction(raw.collective)) RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, reductions));
+  if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
+  call.root = raw.root;
+  const Result<Memory> memory = layOutBlocks(raw, caller, call);
+  RONDO_RETURN_IF_ERROR(memory.status());
+  RONDO_RETURN_IF_ERROR(checkBuffer(memory->send, call.type));
+  RONDO_RETURN_IF_ERROR(checkBuffer(memory->recv, call.type));
+  RONDO_RETURN_IF_ERROR(checkOverlap(*memory));
+  call.send = memory->send.used ? raw.send : nullptr;
+  call.recv = memory->recv.used ? raw.recv : nullptr;
+  return {};
+}
+
+// Messages.
 
 Status checkPeer(int peer, int ranks) {
   if (peer >= 0 && peer < ranks) return {};
@@ -180,6 +307,16 @@ Status check(const RawMessage& raw, Caller caller, MessageCall& call) {
 }
 
 }  // namespace
+
+Result<CollectiveCall> checkArguments(const RawVariedCall& raw,
+                                      Caller caller,
+                                      const ReductionTable& reductions) {
+  CollectiveCall call;
+  Status status = check(raw, caller, reductions, call);
+  if (status.ok()) return call;
+  return std::move(status).withContext(
+      fmt::format("rank {} {}_v", caller.rank, collectiveName(raw.collective)));
+}
 
 Result<MessageCall> checkMessage(const RawMessage& raw, Caller caller) {
   MessageCall call;

@@ -38,6 +38,24 @@ Result<CollectiveCall> checkArguments(const RawCall& raw,
                                       Caller caller,
                                       const ReductionTable& reductions);
 
+/// What a program passed to a call whose blocks may be of different sizes.
+struct RawVariedCall {
+  Collective collective = Collective::kAllGather;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  BlockArrays sendBlocks{};  ///< where the operation's input holds blocks
+  BlockArrays recvBlocks{};  ///< where its output does
+  std::size_t ownCount = 0;  ///< gather and scatter: elements of the rank's own block
+  int type = static_cast<int>(DataType::kUint8);
+  int op = static_cast<int>(ReduceOp::kSum);
+  int root = 0;
+};
+
+/// The same for such a call.
+Result<CollectiveCall> checkArguments(const RawVariedCall& raw,
+                                      Caller caller,
+                                      const ReductionTable& reductions);
+
 /// What a program passed to a point-to-point call.
 struct RawMessage {
   bool sends = false;

@@ -92,6 +92,8 @@ PlanRequest planRequest(const CollectiveCall& call) {
   request.type = call.type;
   if (isReduction(call.collective)) request.op = call.op;
   if (hasRoot(call.collective)) request.root = call.root;
+  request.varied = call.varied;
+  request.countsHash = call.countsHash;
   return request;
 }
 
@@ -99,11 +101,12 @@ CallSignature signatureOf(const PlanRequest& request, const Plan& plan, std::uin
   CallSignature signature;
   signature.sequence = sequence;
   signature.count = request.count;
-  signature.geometry = plan.geometryHash();
+  signature.geometry = plan.geometryHash() ^ request.countsHash;
   signature.root = static_cast<std::uint32_t>(request.root);
   signature.collective = static_cast<std::uint8_t>(request.collective);
   signature.type = static_cast<std::uint8_t>(request.type);
   signature.op = static_cast<std::uint8_t>(request.op);
+  signature.varied = request.varied ? 1 : 0;
   return signature;
 }
 
@@ -355,9 +358,12 @@ void Communicator::noteRejection(const Status& reason) {
 
 Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   const PlanRequest request = planRequest(call);
-  if (PreparedOperation* operation = prepared_.find(request)) return operation;
-  Result<PreparedOperation> operation = prepareOperation(
-      request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_, ends_);
+  // What looks into the arrays of one call is of no use to the next.
+  if (PreparedOperation* operation = call.varied ? nullptr : prepared_.find(request))
+    return operation;
+  Result<PreparedOperation> operation =
+      prepareOperation(request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_,
+                       ends_, call.varied ? &call : nullptr);
   RONDO_RETURN_IF_ERROR(operation.status());
   RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
             "{} type {} count {} uses {} channels {} chunk elements {}",

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/host/executor.h"
+#include "src/collective_call.h"
 #include "src/connection_ends.h"
 #include "src/planner.h"
 
@@ -43,11 +44,14 @@ struct PreparedOperation {
 
 /// Plans `request` for `rank` and binds it to connections.
 /// @errors NotSupported (nothing was changed), OutOfMemory
+/// @param varied the call of `request`, if its blocks are of different sizes: the operation is for
+///   this call only, as it looks into the call's arrays; else null
 Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            const PlanFacts& facts,
                                            const PlanSettings& settings,
                                            int rank,
-                                           ConnectionEnds& ends);
+                                           ConnectionEnds& ends,
+                                           const CollectiveCall* varied = nullptr);
 
 /// Spreads requests over places.
 std::uint32_t requestHash(const PlanRequest& request);

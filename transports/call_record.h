@@ -24,6 +24,7 @@ struct CallSignature {
   std::uint8_t collective = 0;  ///< Collective
   std::uint8_t type = 0;        ///< DataType
   std::uint8_t op = 0;          ///< ReduceOp; 0 where nothing is reduced
+  std::uint8_t varied = 0;      ///< 1: blocks of different sizes
 
   friend constexpr bool operator==(const CallSignature&, const CallSignature&) = default;
 
@@ -38,7 +39,7 @@ struct CallSignature {
 
   constexpr std::uint64_t packed() const {
     return std::uint64_t{root} | std::uint64_t{collective} << 32 | std::uint64_t{type} << 40 |
-           std::uint64_t{op} << 48;
+           std::uint64_t{op} << 48 | std::uint64_t{varied} << 56;
   }
 
  private:
@@ -235,6 +236,7 @@ class alignas(64) CallRecord {
     call.collective = static_cast<std::uint8_t>(packed >> 32);
     call.type = static_cast<std::uint8_t>(packed >> 40);
     call.op = static_cast<std::uint8_t>(packed >> 48);
+    call.varied = static_cast<std::uint8_t>((packed & ~kWritten) >> 56);
     return call;
   }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "collectives/patterns/all_peers.h"
+#include "collectives/patterns/block_partition.h"
 #include "collectives/patterns/lagged_phases.h"
 #include "collectives/schedule.h"
 
@@ -21,22 +22,25 @@ class AllToAllDirect : public AllPeers {
       .name = "direct",
       .summary = "every block goes straight to its rank, to all at a time; one hop",
       .minSlots = 2,
+      .variedBlocks = true,
   };
 
   RONDO_HD constexpr explicit AllToAllDirect(const ScheduleArgs& args)
       : AllPeers(args.rank, args.ranks),
-        layout_(args.layout),
-        partition_(args.share, 1, args.chunkElems, args.grain),
-        phases_(partition_.loops(), 1, others(), others() + 1) {}
+        input_(args, args.layout),
+        output_(args, args.outputLayout),
+        phases_(maxOf(input_.loops(), output_.loops()), 1, others(), others() + 1) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
     const int peer = at.second ? peerBeforeAtTurn(at.turn) : peerAtTurn(at.turn);
-    const Span chunk = partition_.chunk(at.loop);
+    const Span chunk = (at.second ? output_ : input_).chunk(peer, at.loop);
     Step step;
-    step.inputOffset = step.outputOffset = layout_.offset(peer) + chunk.offset;
+    if (chunk.elems == 0) return step;
+    step.inputOffset = input_.offset(peer) + chunk.offset;
+    step.outputOffset = output_.offset(peer) + chunk.offset;
     step.elems = chunk.elems;
     if (!at.second) {
       step.own = Source::kInput;
@@ -55,15 +59,16 @@ class AllToAllDirect : public AllPeers {
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
   constexpr Cost cost() const {
+    const Cost sent = input_.costOfAllBut(rank());
     return {.steps = size(),
-            .slotsSent = partition_.loops() * others(),
-            .elemsSent = partition_.elems() * others(),
+            .slotsSent = sent.slotsSent,
+            .elemsSent = sent.elemsSent,
             .hops = others() > 0 ? 1U : 0U};
   }
 
  private:
-  Layout layout_;
-  LoopPartition partition_;
+  BlockPartition input_;
+  BlockPartition output_;
   LaggedPhases phases_;
 };
 

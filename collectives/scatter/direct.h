@@ -6,6 +6,7 @@
 // Per loop: n steps, n-1 slots sent at the root; 1 step at the others. Hops: 1.
 #pragma once
 
+#include "collectives/patterns/block_partition.h"
 #include "collectives/patterns/star.h"
 #include "collectives/schedule.h"
 
@@ -18,20 +19,20 @@ class ScatterDirect : public Star {
       .name = "direct",
       .summary = "every block goes straight from the root to its rank; one hop",
       .minSlots = 1,
+      .variedBlocks = true,
   };
 
   RONDO_HD constexpr explicit ScatterDirect(const ScheduleArgs& args)
-      : Star(args.rank, args.ranks, args.root),
-        layout_(args.layout),
-        partition_(args.share, 1, args.chunkElems, args.grain) {}
+      : Star(args.rank, args.ranks, args.root), blocks_(args, args.layout) {}
 
-  RONDO_HD constexpr std::size_t size() const { return partition_.loops() * arms(); }
+  RONDO_HD constexpr std::size_t size() const { return blocks_.loops() * arms(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const int owner = armAt(index);
-    const Span chunk = partition_.chunk(index / arms());
+    const Span chunk = blocks_.chunk(owner, index / arms());
     Step step;
-    step.inputOffset = layout_.offset(owner) + chunk.offset;
+    if (chunk.elems == 0) return step;
+    step.inputOffset = blocks_.offset(owner) + chunk.offset;
     step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     if (isRoot()) {
@@ -58,16 +59,15 @@ class ScatterDirect : public Star {
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
   constexpr Cost cost() const {
-    const auto sends = static_cast<std::size_t>(sendPeers());
+    const Cost sent = isRoot() ? blocks_.costOfAllBut(rank()) : Cost{};
     return {.steps = size(),
-            .slotsSent = partition_.loops() * sends,
-            .elemsSent = partition_.elems() * sends,
+            .slotsSent = sent.slotsSent,
+            .elemsSent = sent.elemsSent,
             .hops = rim() > 0 ? 1U : 0U};
   }
 
  private:
-  Layout layout_;
-  LoopPartition partition_;
+  BlockPartition blocks_;
 };
 
 }  // namespace rondo

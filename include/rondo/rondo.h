@@ -501,6 +501,118 @@ RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
                                         rondoComm_t comm,
                                         rondoStream_t stream);
 
+// Operations whose blocks may be of different sizes. Where a buffer holds a block per rank, an
+// array of counts says how many elements each has, and an array of displacements how many elements
+// from the buffer's start it begins; both by rank. Beyond the rules of the operations of one size:
+//
+//   Empty blocks  are legal; their displacement is not looked at. NULL is allowed for a buffer
+//                 without a single element.
+//   Overlap       blocks of an output share no byte.
+//   In place      as there, the own block being at displacements[r]; never for AllToAllV.
+//   Arrays        stay as they are until the call, or its group, has ended.
+//   Agreement     AllGatherV, ReduceScatterV: `counts` is the same on all ranks. Else what a rank
+//                 sends to another one is as much as that one receives from it. Ranks that differ
+//                 get Mismatch, in this call or the next.
+//   Kind          host communicators only, so far (NotSupported).
+
+/// Gathers blocks of different sizes on every rank. See rondoAllGather.
+/// @param send          counts[r] elements of rank r.
+/// @param recv          the blocks of all ranks.
+/// @param counts        elements of each rank's block.
+/// @param displacements where it goes in `recv`; may differ from rank to rank.
+/// @param stream        NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllGatherV(const void* send,
+                                           void* recv,
+                                           const size_t* counts,
+                                           const size_t* displacements,
+                                           rondoDataType_t type,
+                                           rondoComm_t comm,
+                                           rondoStream_t stream);
+
+/// Reduces over all ranks; rank r receives counts[r] elements of the result. See
+/// rondoReduceScatter; elements are added in rank order.
+/// @param send          a block for each rank.
+/// @param recv          counts[r] elements of rank r.
+/// @param counts        elements of each rank's block.
+/// @param displacements where it is in `send`; may differ from rank to rank.
+/// @param stream        NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoReduceScatterV(const void* send,
+                                               void* recv,
+                                               const size_t* counts,
+                                               const size_t* displacements,
+                                               rondoDataType_t type,
+                                               rondoRedOp_t op,
+                                               rondoComm_t comm,
+                                               rondoStream_t stream);
+
+/// Exchanges blocks of different sizes between all ranks. See rondoAllToAll.
+/// @param send              a block for each rank, which shares no byte with `recv`.
+/// @param sendCounts        elements of each; what rank p receives from this one.
+/// @param sendDisplacements where each begins in `send`.
+/// @param recv              a block from each rank.
+/// @param recvCounts        elements of each; what rank p sends to this one.
+/// @param recvDisplacements where each goes in `recv`.
+/// @param stream            NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllToAllV(const void* send,
+                                          const size_t* sendCounts,
+                                          const size_t* sendDisplacements,
+                                          void* recv,
+                                          const size_t* recvCounts,
+                                          const size_t* recvDisplacements,
+                                          rondoDataType_t type,
+                                          rondoComm_t comm,
+                                          rondoStream_t stream);
+
+/// Collects blocks of different sizes at the root. See rondoGather.
+/// @param send              `sendCount` elements: the rank's block.
+/// @param sendCount         at the root equal to recvCounts[root].
+/// @param recv              the blocks of all ranks, at the root; not looked at elsewhere, nor are
+///   the two arrays.
+/// @param recvCounts        elements of each rank's block.
+/// @param recvDisplacements where each goes in `recv`.
+/// @param root              the rank that receives.
+/// @param stream            NULL.
+/// @threads @order  see the table above; on return the result is complete at the root, and `send`
+///   may be changed elsewhere.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoGatherV(const void* send,
+                                        size_t sendCount,
+                                        void* recv,
+                                        const size_t* recvCounts,
+                                        const size_t* recvDisplacements,
+                                        rondoDataType_t type,
+                                        int root,
+                                        rondoComm_t comm,
+                                        rondoStream_t stream);
+
+/// Hands blocks of different sizes out from the root. See rondoScatter.
+/// @param send              a block for each rank, at the root; not looked at elsewhere, nor are
+/// the
+///   two arrays.
+/// @param sendCounts        elements of each.
+/// @param sendDisplacements where each begins in `send`.
+/// @param recv              `recvCount` elements: the rank's block.
+/// @param recvCount         at the root equal to sendCounts[root].
+/// @param root              the rank that sends.
+/// @param stream            NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
+                                         const size_t* sendCounts,
+                                         const size_t* sendDisplacements,
+                                         void* recv,
+                                         size_t recvCount,
+                                         rondoDataType_t type,
+                                         int root,
+                                         rondoComm_t comm,
+                                         rondoStream_t stream);
+
 /// Sends `count` elements to rank `peer`, which receives them with rondoRecv. The k-th message that
 /// a rank sends to another one is the k-th that the other receives from it; both must give the same
 /// type and count. Other ranks need not know. Host communicators only, so far.

@@ -153,8 +153,9 @@ TEST(CppApi, MessagesAndGroups) {
   onAllRanks([](const Communicator& communicator) {
     const int rank = communicator.rank();
     std::array<int, 2> received{};
+    const std::vector<int> sent{rank, 10 * rank};
     rondo::Group group;
-    communicator.send(std::vector<int>{rank, 10 * rank}, (rank + 1) % kRanks);
+    communicator.send(sent, (rank + 1) % kRanks);
     communicator.recv(received, (rank + 2) % kRanks);
     group.end();
     EXPECT_EQ(received[1], 10 * ((rank + 2) % kRanks));
@@ -163,6 +164,37 @@ TEST(CppApi, MessagesAndGroups) {
       communicator.send(received, 0);
     }
     communicator.barrier();
+  });
+}
+
+TEST(CppApi, BlocksOfDifferentSizes) {
+  onAllRanks([](const Communicator& communicator) {
+    const auto rank = static_cast<std::size_t>(communicator.rank());
+    const std::array<std::size_t, 3> counts{2, 0, 1};
+    const std::array<std::size_t, 3> places{1, 0, 0};
+    const std::vector<int> own(counts[rank], static_cast<int>(rank) + 1);
+    std::vector<int> all(3);
+    communicator.allGatherV(own, all, counts, places);
+    EXPECT_EQ(all, (std::vector<int>{3, 1, 1}));
+    std::vector<int> sums(counts[rank]);
+    communicator.reduceScatterV(all, sums, counts, places);
+    EXPECT_EQ(sums, std::vector<int>(counts[rank], rank == 0 ? 3 : 9));
+    std::vector<int> collected(rank == 1 ? 3 : 0);
+    communicator.gatherV(own, collected, counts, places, 1);
+    EXPECT_EQ(collected, rank == 1 ? all : std::vector<int>());
+    std::vector<int> handed(counts[rank]);
+    communicator.scatterV(collected, counts, places, handed, 1);
+    EXPECT_EQ(handed, own);
+    // Rank r sends p elements to rank p.
+    const std::array<std::size_t, 3> out{0, 1, 2};
+    const std::array<std::size_t, 3> outPlaces{0, 0, 1};
+    const std::array<std::size_t, 3> in{rank, rank, rank};
+    const std::array<std::size_t, 3> inPlaces{0, rank, 2 * rank};
+    const std::vector<int> sent(3, static_cast<int>(rank));
+    std::vector<int> received(3 * rank);
+    communicator.allToAllV(sent, out, outPlaces, received, in, inPlaces);
+    for (std::size_t at = 0; at < received.size(); ++at)
+      EXPECT_EQ(received[at], static_cast<int>(at / rank));
   });
 }
 

@@ -32,6 +32,7 @@ struct Call {
             .root = root,
             .channel = channel,
             .layout = Layout(bufferElems),
+            .outputLayout = Layout(bufferElems),
             .share = share,
             .chunkElems = chunkElems,
             .grain = grain};
