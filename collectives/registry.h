@@ -16,14 +16,18 @@
 #include "collectives/all_reduce/rank_chain.h"
 #include "collectives/all_reduce/ring.h"
 #include "collectives/all_reduce/two_shot.h"
+#include "collectives/all_to_all/direct.h"
+#include "collectives/all_to_all/pairwise.h"
 #include "collectives/barrier/dissemination.h"
 #include "collectives/broadcast/chain.h"
 #include "collectives/broadcast/tree.h"
+#include "collectives/gather/direct.h"
 #include "collectives/reduce/chain.h"
 #include "collectives/reduce/tree.h"
 #include "collectives/reduce_scatter/direct.h"
 #include "collectives/reduce_scatter/log_tree.h"
 #include "collectives/reduce_scatter/ring.h"
+#include "collectives/scatter/direct.h"
 #include "collectives/schedule.h"
 
 namespace rondo {
@@ -49,7 +53,11 @@ using AllSchedules = ScheduleList<AllReduceOneShot,
                                   BroadcastChain,
                                   ReduceTree,
                                   ReduceChain,
-                                  BarrierDissemination>;
+                                  BarrierDissemination,
+                                  AllToAllDirect,
+                                  AllToAllPairwise,
+                                  GatherDirect,
+                                  ScatterDirect>;
 
 /// An algorithm's row in AllSchedules.
 enum class AlgorithmId : std::uint8_t {};

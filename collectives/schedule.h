@@ -26,14 +26,18 @@ enum class Collective : std::uint8_t {
   kBroadcast,
   kReduce,
   kBarrier,
+  kAllToAll,
+  kGather,
+  kScatter,
 };
 
-inline constexpr int kCollectiveCount = 6;
+inline constexpr int kCollectiveCount = 9;
 
 /// "all_reduce", "reduce_scatter", ...: the spelling of commands, messages and overrides.
 constexpr std::string_view collectiveName(Collective collective) {
   constexpr std::string_view kNames[kCollectiveCount] = {
-      "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"};
+      "all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce",
+      "barrier",    "all_to_all",     "gather",     "scatter"};
   const auto place = static_cast<std::size_t>(collective);
   return place < kCollectiveCount ? kNames[place] : "unknown";
 }
@@ -44,34 +48,50 @@ constexpr bool isReduction(Collective collective) {
 }
 
 constexpr bool hasRoot(Collective collective) {
-  return collective == Collective::kBroadcast || collective == Collective::kReduce;
+  return collective == Collective::kBroadcast || collective == Collective::kReduce ||
+         collective == Collective::kGather || collective == Collective::kScatter;
 }
 
-/// Where each rank's block lies in the larger buffer of reduce-scatter (input) and all-gather
-/// (output): blocks of one size, in rank order.
+/// Where each rank's block lies in a buffer that holds one per rank, as collectives/buffers.h says
+/// of each operation: blocks of one size, in rank order, or of any sizes at any places.
 class Layout {
  public:
   constexpr Layout() = default;
 
   RONDO_HD constexpr explicit Layout(std::size_t blockElems) : blockElems_(blockElems) {}
 
+  /// Arrays by rank, in elements; not owned. Host memory only.
+  constexpr Layout(const std::size_t* counts, const std::size_t* offsets)
+      : counts_(counts), offsets_(offsets) {}
+
+  RONDO_HD constexpr bool isUniform() const { return counts_ == nullptr; }
+
   /// First element of the block of `rank`.
   RONDO_HD constexpr std::size_t offset(int rank) const {
-    return static_cast<std::size_t>(rank) * blockElems_;
+    return isUniform() ? static_cast<std::size_t>(rank) * blockElems_ : offsets_[rank];
+  }
+
+  /// The part of the block of `rank` that a channel moves, from where the block begins.
+  /// @param share the channel's, if all blocks are of one size; else there is one channel only
+  RONDO_HD constexpr Span part(int rank, Span share) const {
+    return isUniform() ? share : Span{0, counts_[rank]};
   }
 
  private:
   std::size_t blockElems_ = 0;
+  const std::size_t* counts_ = nullptr;
+  const std::size_t* offsets_ = nullptr;
 };
 
 /// Everything a schedule is made from. All fields but `rank` are the same on all ranks.
 struct ScheduleArgs {
   int rank = 0;
   int ranks = 1;
-  int root = 0;     ///< broadcast and reduce only
-  int channel = 0;  ///< the double tree takes its tree from this number's parity
-  Layout layout;    ///< reduce-scatter and all-gather only
-  /// This channel's part of the buffer; for reduce-scatter and all-gather its part of each block.
+  int root = 0;         ///< where there is one: hasRoot()
+  int channel = 0;      ///< the double tree takes its tree from this number's parity
+  Layout layout;        ///< of the buffer that holds a block per rank; of the input, if both do
+  Layout outputLayout;  ///< of the output, if both do
+  /// This channel's part of the buffer; of each block, where a buffer holds one per rank.
   Span share;
   std::size_t chunkElems = 1;  ///< most elements in one slot; a multiple of `grain`
   std::size_t grain = 1;       ///< elements; keeps chunk boundaries on cache lines
@@ -94,6 +114,7 @@ struct AlgorithmInfo {
   int naturalChannels = 1;  ///< channels needed for its full effect (the double tree: one per tree)
   /// Partial sums travel in the accumulator's type, so a slot holds fewer elements.
   bool widePartials = false;
+  bool variedBlocks = false;  ///< blocks may be of different sizes
   /// One slot carries rows of up to ranks/2 blocks, so that only the largest chunk makes sense.
   bool aggregatesBlocks = false;
 };

@@ -16,6 +16,7 @@
 #include "src/communicator_handles.h"
 #include "src/config.h"
 #include "src/environment_ranks.h"
+#include "src/group.h"
 #include "src/last_error.h"
 #include "src/log.h"
 #include "src/rendezvous_keeper.h"
@@ -110,20 +111,87 @@ Status checkOutput(const char* name, const void* pointer) {
   return Status::invalidArgument("{} is NULL; pass where the answer goes", name);
 }
 
+/// withCommunicator(), for a call that may be part of a group: what refuses it spoils the group.
+template <class Body>
+rondoResult_t withCall(const char* function, rondoComm_t comm, const Body& body) noexcept {
+  return guarded(function, comm, [&]() -> Status {
+    CallGroup& group = CallGroup::ofThread();
+    const Result<Communicator*> communicator = findCommunicator(comm);
+    Status status = communicator.ok() ? body(**communicator, group) : communicator.status();
+    if (!status.ok() && group.collecting()) group.refuse(status);
+    return status;
+  });
+}
+
+Status checkStream(const Communicator& communicator, std::string_view call, rondoStream_t stream) {
+  if (stream == nullptr || communicator.onDevice()) return {};
+  return Status::notSupported(
+      "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
+      communicator.rank(), call, static_cast<const void*>(stream));
+}
+
+bool isVaried(const RawCall&) {
+  return false;
+}
+
+bool isVaried(const RawVariedCall&) {
+  return true;
+}
+
+/// @tparam Raw RawCall or RawVariedCall
+template <class Raw>
 rondoResult_t runCollective(const char* function,
-                            const RawCall& raw,
+                            const Raw& raw,
                             rondoComm_t comm,
                             rondoStream_t stream) noexcept {
-  return withCommunicator(function, comm, [&](Communicator& communicator) -> Status {
+  return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
+    const Status streamed = checkStream(communicator, collectiveName(raw.collective), stream);
+    if (!streamed.ok()) return communicator.reject(streamed);
     const Caller caller{communicator.rank(), communicator.ranks()};
-    if (stream != nullptr && !communicator.onDevice()) {
+    if (isVaried(raw) && communicator.onDevice()) {
       return communicator.reject(Status::notSupported(
-          "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
-          caller.rank, collectiveName(raw.collective), static_cast<const void*>(stream)));
+          "rank {} {}_v on a communicator of CUDA devices; blocks of different sizes are for host "
+          "communicators only yet",
+          caller.rank, collectiveName(raw.collective)));
     }
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
-    return communicator.run(*call, stream);
+    if (!group.collecting()) return communicator.run(*call, stream);
+    group.add(comm, *call, stream);
+    return {};
+  });
+}
+
+rondoResult_t makeMessage(const char* function,
+                          const RawMessage& raw,
+                          rondoComm_t comm,
+                          rondoStream_t stream) noexcept {
+  return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
+    const Caller caller{communicator.rank(), communicator.ranks()};
+    RONDO_RETURN_IF_ERROR(checkStream(communicator, raw.sends ? "send" : "recv", stream));
+    if (communicator.onDevice()) {
+      return Status::notSupported(
+          "rank {} {}: messages from rank to rank on a communicator of CUDA devices; only host "
+          "communicators have them yet",
+          caller.rank, raw.sends ? "send" : "recv");
+    }
+    const Result<MessageCall> call = checkMessage(raw, caller);
+    RONDO_RETURN_IF_ERROR(call.status());
+    if (!group.collecting()) return runMessage(comm, *call);
+    group.add(comm, *call);
+    return {};
+  });
+}
+
+/// The outcome of a group is that of each communicator that was part of it.
+rondoResult_t endGroup(const char* function) noexcept {
+  return guarded(function, nullptr, [&] {
+    GroupOutcome outcome = CallGroup::ofThread().end();
+    if (!outcome.status.ok()) {
+      for (rondoComm_t comm : outcome.members)
+        remember(comm, outcome.status);
+    }
+    return std::move(outcome.status);
   });
 }
 
@@ -425,8 +493,8 @@ rondoResult_t rondoAllReduce(const void* send,
                              rondoRedOp_t op,
                              rondoComm_t comm,
                              rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kAllReduce, send, recv, count, type, op}, comm,
-                              stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kAllReduce, send, recv, count, type, op}, comm, stream);
 }
 
 rondoResult_t rondoReduceScatter(const void* send,
@@ -436,8 +504,9 @@ rondoResult_t rondoReduceScatter(const void* send,
                                  rondoRedOp_t op,
                                  rondoComm_t comm,
                                  rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kReduceScatter, send, recv, count, type, op},
-                              comm, stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kReduceScatter, send, recv, count, type, op}, comm,
+      stream);
 }
 
 rondoResult_t rondoAllGather(const void* send,
@@ -446,8 +515,8 @@ rondoResult_t rondoAllGather(const void* send,
                              rondoDataType_t type,
                              rondoComm_t comm,
                              rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kAllGather, send, recv, count, type}, comm,
-                              stream);
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kAllGather, send, recv, count, type}, comm, stream);
 }
 
 rondoResult_t rondoBroadcast(const void* send,
@@ -458,7 +527,8 @@ rondoResult_t rondoBroadcast(const void* send,
                              rondoComm_t comm,
                              rondoStream_t stream) {
   return rondo::runCollective(
-      __func__, {Collective::kBroadcast, send, recv, count, type, rondoSum, root}, comm, stream);
+      __func__, rondo::RawCall{Collective::kBroadcast, send, recv, count, type, rondoSum, root},
+      comm, stream);
 }
 
 rondoResult_t rondoReduce(const void* send,
@@ -469,10 +539,169 @@ rondoResult_t rondoReduce(const void* send,
                           int root,
                           rondoComm_t comm,
                           rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kReduce, send, recv, count, type, op, root},
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kReduce, send, recv, count, type, op, root}, comm,
+      stream);
+}
+
+rondoResult_t rondoAllToAll(const void* send,
+                            void* recv,
+                            size_t count,
+                            rondoDataType_t type,
+                            rondoComm_t comm,
+                            rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kAllToAll, send, recv, count, type}, comm, stream);
+}
+
+rondoResult_t rondoGather(const void* send,
+                          void* recv,
+                          size_t count,
+                          rondoDataType_t type,
+                          int root,
+                          rondoComm_t comm,
+                          rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kGather, send, recv, count, type, rondoSum, root}, comm,
+      stream);
+}
+
+rondoResult_t rondoScatter(const void* send,
+                           void* recv,
+                           size_t count,
+                           rondoDataType_t type,
+                           int root,
+                           rondoComm_t comm,
+                           rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__, rondo::RawCall{Collective::kScatter, send, recv, count, type, rondoSum, root}, comm,
+      stream);
+}
+
+rondoResult_t rondoAllGatherV(const void* send,
+                              void* recv,
+                              const size_t* counts,
+                              const size_t* displacements,
+                              rondoDataType_t type,
+                              rondoComm_t comm,
+                              rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kAllGather,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .recvBlocks = {counts, displacements},
+                                                   .type = type},
                               comm, stream);
 }
 
+rondoResult_t rondoReduceScatterV(const void* send,
+                                  void* recv,
+                                  const size_t* counts,
+                                  const size_t* displacements,
+                                  rondoDataType_t type,
+                                  rondoRedOp_t op,
+                                  rondoComm_t comm,
+                                  rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kReduceScatter,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .sendBlocks = {counts, displacements},
+                                                   .type = type,
+                                                   .op = op},
+                              comm, stream);
+}
+
+rondoResult_t rondoAllToAllV(const void* send,
+                             const size_t* sendCounts,
+                             const size_t* sendDisplacements,
+                             void* recv,
+                             const size_t* recvCounts,
+                             const size_t* recvDisplacements,
+                             rondoDataType_t type,
+                             rondoComm_t comm,
+                             rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kAllToAll,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .sendBlocks = {sendCounts, sendDisplacements},
+                                                   .recvBlocks = {recvCounts, recvDisplacements},
+                                                   .type = type},
+                              comm, stream);
+}
+
+rondoResult_t rondoGatherV(const void* send,
+                           size_t sendCount,
+                           void* recv,
+                           const size_t* recvCounts,
+                           const size_t* recvDisplacements,
+                           rondoDataType_t type,
+                           int root,
+                           rondoComm_t comm,
+                           rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kGather,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .recvBlocks = {recvCounts, recvDisplacements},
+                                                   .ownCount = sendCount,
+                                                   .type = type,
+                                                   .root = root},
+                              comm, stream);
+}
+
+rondoResult_t rondoScatterV(const void* send,
+                            const size_t* sendCounts,
+                            const size_t* sendDisplacements,
+                            void* recv,
+                            size_t recvCount,
+                            rondoDataType_t type,
+                            int root,
+                            rondoComm_t comm,
+                            rondoStream_t stream) {
+  return rondo::runCollective(__func__,
+                              rondo::RawVariedCall{.collective = Collective::kScatter,
+                                                   .send = send,
+                                                   .recv = recv,
+                                                   .sendBlocks = {sendCounts, sendDisplacements},
+                                                   .ownCount = recvCount,
+                                                   .type = type,
+                                                   .root = root},
+                              comm, stream);
+}
+
+rondoResult_t rondoSend(const void* send,
+                        size_t count,
+                        rondoDataType_t type,
+                        int peer,
+                        rondoComm_t comm,
+                        rondoStream_t stream) {
+  return rondo::makeMessage(__func__, {true, send, nullptr, count, type, peer}, comm, stream);
+}
+
+rondoResult_t rondoRecv(void* recv,
+                        size_t count,
+                        rondoDataType_t type,
+                        int peer,
+                        rondoComm_t comm,
+                        rondoStream_t stream) {
+  return rondo::makeMessage(__func__, {false, nullptr, recv, count, type, peer}, comm, stream);
+}
+
+rondoResult_t rondoGroupStart(void) {
+  rondo::CallGroup::ofThread().start();
+  return rondoSuccess;
+}
+
+rondoResult_t rondoGroupCancel(void) {
+  return rondo::guarded(__func__, nullptr, [] { return rondo::CallGroup::ofThread().cancel(); });
+}
+
+rondoResult_t rondoGroupEnd(void) {
+  return rondo::endGroup(__func__);
+}
+
 rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream) {
-  return rondo::runCollective(__func__, {Collective::kBarrier}, comm, stream);
+  return rondo::runCollective(__func__, rondo::RawCall{Collective::kBarrier}, comm, stream);
 }

@@ -1,9 +1,11 @@
 #include "src/argument_checks.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 
+#include "collectives/buffers.h"
 #include "rondo/rondo.h"
 
 namespace rondo {
@@ -26,7 +28,7 @@ struct Memory {
   Buffer recv;
   /// Where recv starts, counted from send's start, if the call is in place.
   std::ptrdiff_t inPlaceOffset = 0;
-  std::string_view inPlaceRule;
+  std::string_view inPlaceRule;  ///< empty: it cannot be
 };
 
 bool isBuiltIn(int op) {
@@ -80,41 +82,23 @@ Status checkCount(std::size_t count, DataType type, int ranks) {
       ranks, elementBytes(type), most);
 }
 
+std::string_view inPlaceRule(const BufferExtents& buffers) {
+  if (holdsBlocks(buffers.input) == holdsBlocks(buffers.output)) return "recv equal to send";
+  return holdsBlocks(buffers.output) ? "send equal to recv + rank x count"
+                                     : "recv equal to send + rank x count";
+}
+
 /// Precondition: the type, root and count are right.
 Memory describeMemory(const RawCall& raw, DataType type, Caller caller) {
   const std::size_t blockBytes = raw.count * elementBytes(type);
-  const std::size_t allBytes = blockBytes * static_cast<std::size_t>(caller.ranks);
-  const auto ownBlock = static_cast<std::ptrdiff_t>(blockBytes) * caller.rank;
-  const bool atRoot = caller.rank == raw.root;
-  Memory memory{{"send", raw.send, blockBytes, true},
-                {"recv", raw.recv, blockBytes, true},
-                0,
-                "recv equal to send"};
-  switch (raw.collective) {
-    case Collective::kAllReduce:
-      break;
-    case Collective::kReduceScatter:
-      memory.send.bytes = allBytes;
-      memory.inPlaceOffset = ownBlock;
-      memory.inPlaceRule = "recv equal to send + rank x count";
-      break;
-    case Collective::kAllGather:
-      memory.recv.bytes = allBytes;
-      memory.inPlaceOffset = -ownBlock;
-      memory.inPlaceRule = "send equal to recv + rank x count";
-      break;
-    case Collective::kBroadcast:
-      memory.send.used = atRoot;
-      break;
-    case Collective::kReduce:
-      memory.recv.used = atRoot;
-      break;
-    case Collective::kBarrier:
-      memory.send.used = memory.recv.used = false;
-      break;
-  }
-  if (raw.count == 0) memory.send.used = memory.recv.used = false;
-  return memory;
+  const RankPlace place{caller.rank, caller.ranks, raw.root};
+  const std::size_t sent = inputBlocks(raw.collective, place);
+  const std::size_t received = outputBlocks(raw.collective, place);
+  const bool used = raw.count > 0;
+  return {{"send", raw.send, blockBytes * sent, used && sent > 0},
+          {"recv", raw.recv, blockBytes * received, used && received > 0},
+          -static_cast<std::ptrdiff_t>(blockBytes) * inPlaceBlocks(raw.collective, caller.rank),
+          inPlaceRule(buffersOf(raw.collective))};
 }
 
 Status checkBuffer(const Buffer& buffer, DataType type) {
@@ -136,11 +120,16 @@ Status checkOverlap(const Memory& memory) {
   const Buffer& recv = memory.recv;
   if (!send.used || !recv.used) return {};
   const std::uintptr_t inPlace = send.address() + static_cast<std::uintptr_t>(memory.inPlaceOffset);
-  if (recv.address() == inPlace) return {};
+  if (recv.address() == inPlace && !memory.inPlaceRule.empty()) return {};
   const bool disjoint = send.address() < recv.address()
                             ? recv.address() - send.address() >= send.bytes
                             : send.address() - recv.address() >= recv.bytes;
   if (disjoint) return {};
+  if (memory.inPlaceRule.empty()) {
+    return Status::invalidArgument(
+        "send {} ({} bytes) and recv {} ({} bytes) overlap; pass separate buffers", send.data,
+        send.bytes, recv.data, recv.bytes);
+  }
   return Status::invalidArgument(
       "send {} ({} bytes) and recv {} ({} bytes) overlap; pass separate buffers, or {} for in "
       "place",
@@ -168,7 +157,174 @@ Status check(const RawCall& raw,
   return {};
 }
 
+// Calls whose blocks may be of different sizes.
+
+/// A buffer of such blocks.
+struct BlockExtent {
+  std::size_t sum = 0;  ///< elements of all blocks
+  std::size_t end = 0;  ///< elements from the buffer's start to behind the last of them
+};
+
+Result<BlockExtent> measure(std::string_view name,
+                            const BlockArrays& blocks,
+                            Caller caller,
+                            DataType type) {
+  if (blocks.counts == nullptr || blocks.offsets == nullptr) {
+    return Status::invalidArgument("{} of the {} blocks are NULL; pass an array with one per rank",
+                                   blocks.counts == nullptr ? "counts" : "displacements", name);
+  }
+  constexpr auto kMaxBytes = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  const std::size_t most = kMaxBytes / elementBytes(type);
+  BlockExtent extent;
+  for (int rank = 0; rank < caller.ranks; ++rank) {
+    const std::size_t count = blocks.counts[rank];
+    const std::size_t offset = blocks.offsets[rank];
+    if (count == 0) continue;
+    if (count > most || offset > most - count || extent.sum > most - count) {
+      return Status::invalidArgument(
+          "the {} block of rank {}, count {} at displacement {}, is beyond what {} elements can "
+          "be; "
+          "pass less",
+          name, rank, count, offset, dataTypeName(type));
+    }
+    extent.sum += count;
+    extent.end = std::max(extent.end, offset + count);
+  }
+  return extent;
+}
+
+/// A hash of numbers in their order (FNV-1a over words; Fowler, Noll and Vo).
+std::uint64_t hashOf(const std::size_t* counts, int ranks) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (int rank = 0; rank < ranks; ++rank)
+    hash = (hash ^ counts[rank]) * 0x100000001b3ULL;
+  return hash;
+}
+
+/// Elements of the block that the rank has in a buffer of its own.
+Result<std::size_t> ownCountOf(const RawVariedCall& raw, Caller caller, bool holdsArrays) {
+  const BlockArrays& blocks = raw.recvBlocks.counts != nullptr ? raw.recvBlocks : raw.sendBlocks;
+  if (!hasRoot(raw.collective)) return blocks.counts[caller.rank];
+  if (!holdsArrays || blocks.counts[caller.rank] == raw.ownCount) return raw.ownCount;
+  return Status::invalidArgument(
+      "count {} of the root's own block is {} among the counts of all; pass the same", raw.ownCount,
+      blocks.counts[caller.rank]);
+}
+
+/// Fills in `call`'s blocks. Precondition: the type and root are right.
+Result<Memory> layOutBlocks(const RawVariedCall& raw, Caller caller, CollectiveCall& call) {
+  const RankPlace place{caller.rank, caller.ranks, raw.root};
+  const BufferExtents buffers = buffersOf(raw.collective);
+  const std::size_t elem = elementBytes(call.type);
+  const bool manySent = holdsBlocks(buffers.input) && blocksIn(buffers.input, place) > 0;
+  const bool manyReceived = holdsBlocks(buffers.output) && blocksIn(buffers.output, place) > 0;
+  BlockExtent sent;
+  BlockExtent received;
+  if (manySent) {
+    const Result<BlockExtent> extent = measure("send", raw.sendBlocks, caller, call.type);
+    RONDO_RETURN_IF_ERROR(extent.status());
+    sent = *extent;
+    call.sendBlocks = raw.sendBlocks;
+  }
+  if (manyReceived) {
+    const Result<BlockExtent> extent = measure("recv", raw.recvBlocks, caller, call.type);
+    RONDO_RETURN_IF_ERROR(extent.status());
+    received = *extent;
+    call.recvBlocks = raw.recvBlocks;
+  }
+  Memory memory;
+  if (raw.collective != Collective::kAllToAll) {
+    const Result<std::size_t> own = ownCountOf(raw, caller, manySent || manyReceived);
+    RONDO_RETURN_IF_ERROR(own.status());
+    RONDO_RETURN_IF_ERROR(checkCount(*own, call.type, 1));
+    call.ownCount = *own;
+    if (buffers.input == Extent::kBlock) sent = {*own, *own};
+    if (buffers.output == Extent::kBlock) received = {*own, *own};
+    const BlockArrays& all = manySent ? raw.sendBlocks : raw.recvBlocks;
+    const std::size_t ownOffset = manySent || manyReceived ? all.offsets[caller.rank] * elem : 0;
+    memory.inPlaceOffset = static_cast<std::ptrdiff_t>(ownOffset) * (manySent ? 1 : -1);
+    memory.inPlaceRule = manySent ? "recv equal to send + displacements[rank]"
+                                  : "send equal to recv + displacements[rank]";
+  }
+  memory.send = {"send", raw.send, sent.end * elem, sent.sum > 0};
+  memory.recv = {"recv", raw.recv, received.end * elem, received.sum > 0};
+  if (!hasRoot(raw.collective) && raw.collective != Collective::kAllToAll) {
+    call.count = manySent ? sent.sum : received.sum;
+    call.countsHash = hashOf((manySent ? raw.sendBlocks : raw.recvBlocks).counts, caller.ranks);
+  }
+  return memory;
+}
+
+Status check(const RawVariedCall& raw,
+             Caller caller,
+             const ReductionTable& reductions,
+             CollectiveCall& call) {
+  RONDO_RETURN_IF_ERROR(checkType(raw.type));
+  call.type = static_cast<DataType>(raw.type);
+  call.collective = raw.collective;
+  call.varied = true;
+  if (isReduction(raw.collective)) RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, reductions));
+  if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
+  call.root = raw.root;
+  const Result<Memory> memory = layOutBlocks(raw, caller, call);
+  RONDO_RETURN_IF_ERROR(memory.status());
+  RONDO_RETURN_IF_ERROR(checkBuffer(memory->send, call.type));
+  RONDO_RETURN_IF_ERROR(checkBuffer(memory->recv, call.type));
+  RONDO_RETURN_IF_ERROR(checkOverlap(*memory));
+  call.send = memory->send.used ? raw.send : nullptr;
+  call.recv = memory->recv.used ? raw.recv : nullptr;
+  return {};
+}
+
+// Messages.
+
+Status checkPeer(int peer, int ranks) {
+  if (peer >= 0 && peer < ranks) return {};
+  return Status::invalidArgument("peer {} is no rank; pass 0 to {}", peer, ranks - 1);
+}
+
+Status checkMessageCount(std::size_t count, DataType type) {
+  RONDO_RETURN_IF_ERROR(checkCount(count, type, 1));
+  if (count <= MessageLabel::kMostElems) return {};
+  return Status::invalidArgument("count {} is more than one message takes; pass {} at most", count,
+                                 MessageLabel::kMostElems);
+}
+
+Status check(const RawMessage& raw, Caller caller, MessageCall& call) {
+  RONDO_RETURN_IF_ERROR(checkType(raw.type));
+  call.type = static_cast<DataType>(raw.type);
+  RONDO_RETURN_IF_ERROR(checkPeer(raw.peer, caller.ranks));
+  RONDO_RETURN_IF_ERROR(checkMessageCount(raw.count, call.type));
+  const Buffer buffer{raw.sends ? "send" : "recv", raw.sends ? raw.source : raw.target,
+                      raw.count * elementBytes(call.type), raw.count > 0};
+  RONDO_RETURN_IF_ERROR(checkBuffer(buffer, call.type));
+  call.sends = raw.sends;
+  call.peer = raw.peer;
+  call.count = raw.count;
+  call.source = buffer.used ? raw.source : nullptr;
+  call.target = buffer.used ? raw.target : nullptr;
+  return {};
+}
+
 }  // namespace
+
+Result<CollectiveCall> checkArguments(const RawVariedCall& raw,
+                                      Caller caller,
+                                      const ReductionTable& reductions) {
+  CollectiveCall call;
+  Status status = check(raw, caller, reductions, call);
+  if (status.ok()) return call;
+  return std::move(status).withContext(
+      fmt::format("rank {} {}_v", caller.rank, collectiveName(raw.collective)));
+}
+
+Result<MessageCall> checkMessage(const RawMessage& raw, Caller caller) {
+  MessageCall call;
+  Status status = check(raw, caller, call);
+  if (status.ok()) return call;
+  return std::move(status).withContext(
+      fmt::format("rank {} {}", caller.rank, raw.sends ? "send" : "recv"));
+}
 
 Result<CollectiveCall> checkArguments(const RawCall& raw,
                                       Caller caller,

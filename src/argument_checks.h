@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "src/collective_call.h"
+#include "src/message_call.h"
 #include "src/reduction_table.h"
 #include "src/status.h"
 
@@ -36,5 +37,37 @@ struct Caller {
 Result<CollectiveCall> checkArguments(const RawCall& raw,
                                       Caller caller,
                                       const ReductionTable& reductions);
+
+/// What a program passed to a call whose blocks may be of different sizes.
+struct RawVariedCall {
+  Collective collective = Collective::kAllGather;
+  const void* send = nullptr;
+  void* recv = nullptr;
+  BlockArrays sendBlocks{};  ///< where the operation's input holds blocks
+  BlockArrays recvBlocks{};  ///< where its output does
+  std::size_t ownCount = 0;  ///< gather and scatter: elements of the rank's own block
+  int type = static_cast<int>(DataType::kUint8);
+  int op = static_cast<int>(ReduceOp::kSum);
+  int root = 0;
+};
+
+/// The same for such a call.
+Result<CollectiveCall> checkArguments(const RawVariedCall& raw,
+                                      Caller caller,
+                                      const ReductionTable& reductions);
+
+/// What a program passed to a point-to-point call.
+struct RawMessage {
+  bool sends = false;
+  const void* source = nullptr;
+  void* target = nullptr;
+  std::size_t count = 0;
+  int type = static_cast<int>(DataType::kUint8);
+  int peer = 0;
+};
+
+/// The same for one message.
+/// @errors InvalidArgument; the message names rank, call, argument, value and cure.
+Result<MessageCall> checkMessage(const RawMessage& raw, Caller caller);
 
 }  // namespace rondo

@@ -92,6 +92,8 @@ PlanRequest planRequest(const CollectiveCall& call) {
   request.type = call.type;
   if (isReduction(call.collective)) request.op = call.op;
   if (hasRoot(call.collective)) request.root = call.root;
+  request.varied = call.varied;
+  request.countsHash = call.countsHash;
   return request;
 }
 
@@ -99,11 +101,12 @@ CallSignature signatureOf(const PlanRequest& request, const Plan& plan, std::uin
   CallSignature signature;
   signature.sequence = sequence;
   signature.count = request.count;
-  signature.geometry = plan.geometryHash();
+  signature.geometry = plan.geometryHash() ^ request.countsHash;
   signature.root = static_cast<std::uint32_t>(request.root);
   signature.collective = static_cast<std::uint8_t>(request.collective);
   signature.type = static_cast<std::uint8_t>(request.type);
   signature.op = static_cast<std::uint8_t>(request.op);
+  signature.varied = request.varied ? 1 : 0;
   return signature;
 }
 
@@ -202,7 +205,9 @@ Communicator::Communicator(int rank,
       facts_(
           withMailboxes(facts, onDevice || ends_.mailboxes() == nullptr ? 0 : config.mailboxBytes)),
       settings_(planSettings(config)),
-      waitPolicy_(waitPolicy(facts)) {}
+      waitPolicy_(waitPolicy(facts)),
+      messageEnds_(rank, facts.ranks, group_, kMessageChannel),
+      messageCounts_(facts.ranks) {}
 
 Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
   cuda::DeviceRank self;
@@ -354,9 +359,12 @@ void Communicator::noteRejection(const Status& reason) {
 
 Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   const PlanRequest request = planRequest(call);
-  if (PreparedOperation* operation = prepared_.find(request)) return operation;
-  Result<PreparedOperation> operation = prepareOperation(
-      request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_, ends_);
+  // What looks into the arrays of one call is of no use to the next.
+  if (PreparedOperation* operation = call.varied ? nullptr : prepared_.find(request))
+    return operation;
+  Result<PreparedOperation> operation =
+      prepareOperation(request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_,
+                       ends_, call.varied ? &call : nullptr);
   RONDO_RETURN_IF_ERROR(operation.status());
   RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
             "{} type {} count {} uses {} channels {} chunk elements {}",
@@ -379,13 +387,19 @@ Status Communicator::execute(PreparedOperation& operation,
                              const CollectiveCall& call,
                              std::uint64_t fingerprint) {
   operation.restart();
+  return superviseRun(operation, makeWork(operation, call, fingerprint));
+}
+
+host::Work Communicator::makeWork(const PreparedOperation& operation,
+                                  const CollectiveCall& call,
+                                  std::uint64_t fingerprint) {
   host::Work work;
   work.buffers.input = static_cast<const std::byte*>(call.send);
   work.buffers.output = static_cast<std::byte*>(call.recv);
   work.arithmetic = operation.arithmetic;
   work.arithmetic.scale = call.scale;
   work.call = fingerprint;
-  return superviseRun(operation, work);
+  return work;
 }
 
 Status Communicator::superviseRun(PreparedOperation& operation, const host::Work& work) {
@@ -399,15 +413,18 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
       case host::RunResult::kAborted:
         return group_->failure();
       case host::RunResult::kMismatch:
-        group_->awaitRefreshed(outcome.blocked.peer, kPatienceForNews);
-        return failAll(mismatchWith(waiting(), outcome.blocked.peer,
-                                    group_->record(outcome.blocked.peer),
-                                    outcome.blocked.otherCall));
+        return failMismatch(outcome.blocked);
       case host::RunResult::kStalled:
         RONDO_RETURN_IF_ERROR(checkPeer(operation, work, whomToCheck(outcome), watch));
         RONDO_RETURN_IF_ERROR(checkStall(outcome, waiter, watch));
     }
   }
+}
+
+Status Communicator::failMismatch(const host::Blocked& blocked) {
+  group_->awaitRefreshed(blocked.peer, kPatienceForNews);
+  return failAll(
+      mismatchWith(waiting(), blocked.peer, group_->record(blocked.peer), blocked.otherCall));
 }
 
 int Communicator::whomToCheck(const host::RunOutcome& outcome) {

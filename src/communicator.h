@@ -22,6 +22,7 @@
 #include "src/cuda/device_engine.h"
 #include "src/cuda/launch_groups.h"
 #include "src/fork_mark.h"
+#include "src/message_operation.h"
 #include "src/planner.h"
 #include "src/prepared_operation.h"
 #include "src/reduction_table.h"
@@ -32,6 +33,8 @@
 #include "transports/rank_group.h"
 
 namespace rondo {
+
+class GroupMember;
 
 class Communicator {
  public:
@@ -116,6 +119,8 @@ class Communicator {
   ReductionTable& reductions() { return reductions_; }
 
  private:
+  friend class GroupMember;  // runs calls as this class does, but a step at a time
+
   /// What one call's wait has come to so far.
   struct Watch {
     bool warned = false;
@@ -155,6 +160,10 @@ class Communicator {
   Status execute(PreparedOperation& operation,
                  const CollectiveCall& call,
                  std::uint64_t fingerprint);
+  /// What lanes need to run `call`.
+  static host::Work makeWork(const PreparedOperation& operation,
+                             const CollectiveCall& call,
+                             std::uint64_t fingerprint);
   Status runOnHost(const CollectiveCall& call);
   Status runOnDevice(const CollectiveCall& call, rondoStream_t stream);
   Result<Plan> planOnDevice(const PlanRequest& request) const;
@@ -163,6 +172,8 @@ class Communicator {
   void beginCall(const PlanRequest& request, const Plan& plan);
   Status failOrReject(const Status& failure);
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
+  /// A slot of the peer belongs to another call.
+  Status failMismatch(const host::Blocked& blocked);
   /// Whom a stalled operation waits for; -1: nobody. If it is for some who shall take what was
   /// sent, one that may never do so, if there is such a one.
   int whomToCheck(const host::RunOutcome& outcome);
@@ -194,7 +205,9 @@ class Communicator {
   const PlanFacts facts_;
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
-  std::mutex turn_;                            // held by the one call that runs
+  std::mutex turn_;             // held by the one call that runs
+  ConnectionEnds messageEnds_;  // for messages from rank to rank
+  MessageCounts messageCounts_;
   PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;
   CallSignature current_;                       // the call that runs, or ran last

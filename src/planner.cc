@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "collectives/buffers.h"
 #include "src/cost_model.h"
 #include "transports/mailbox.h"
 #include "transports/slot_shape.h"
@@ -49,6 +50,7 @@ bool needsAccumulator(DataType type, ReduceOp op) {
 std::string_view prohibition(const AlgorithmInfo& info,
                              const PlanRequest& request,
                              const PlanSettings& settings) {
+  if (request.varied && !info.variedBlocks) return "takes blocks of one size only";
   if (info.order != FoldOrder::kHopRounded) return {};
   if (needsAccumulator(request.type, request.op)) {
     return "rounds partial sums at each hop, which this type and reduction must not";
@@ -79,7 +81,8 @@ std::size_t chooseChunkElems(const AlgorithmInfo& info,
                              const Plan& plan) {
   const std::size_t wireBytes = widestWireBytes(info, request);
   const std::size_t most = facts.slotBytes / wireBytes / plan.grain * plan.grain;
-  if (info.aggregatesBlocks) return most;
+  // Ranks cut the blocks that they share alike, though each knows its own only.
+  if (info.aggregatesBlocks || request.varied) return most;
   const std::size_t share = ceilDiv(request.count, static_cast<std::size_t>(plan.channels));
   const std::size_t piece = std::max(ceilDiv(share, kPipelinePieces), kMinPieceBytes / wireBytes);
   return std::min(ceilDiv(piece, plan.grain) * plan.grain, most);
@@ -95,6 +98,7 @@ Candidate consider(AlgorithmId id,
   Plan& plan = candidate.plan;
   plan.algorithm = id;
   plan.channels = settings.channels > 0 ? settings.channels : info.naturalChannels;
+  if (request.varied) plan.channels = 1;
   plan.grain = std::min(kCacheLineBytes / elementBytes(request.type),
                         facts.slotBytes / widestWireBytes(info, request));
   plan.chunkElems = chooseChunkElems(info, request, facts, plan);
@@ -133,8 +137,8 @@ void narrow(std::vector<Candidate>& candidates,
 /// ranks, more hops of fewer messages are faster.
 bool fitsMailboxes(const PlanRequest& request, const PlanFacts& facts) {
   constexpr std::size_t kMostBytesRead = 32768;
-  const std::size_t parts =
-      request.collective == Collective::kReduceScatter ? static_cast<std::size_t>(facts.ranks) : 1;
+  const bool sendsBlocks = holdsBlocks(buffersOf(request.collective).input);
+  const std::size_t parts = sendsBlocks ? static_cast<std::size_t>(facts.ranks) : 1;
   if (request.count > facts.mailboxBytes / elementBytes(request.type) / parts) return false;
   const std::size_t bytes = request.count * parts * elementBytes(request.type);
   return static_cast<std::size_t>(facts.ranks) * std::max(bytes, kCacheLineBytes) <= kMostBytesRead;
@@ -145,7 +149,7 @@ bool goesThroughMailboxes(const PlanRequest& request,
                           const PlanSettings& settings) {
   const bool forced = settings.forced[static_cast<std::size_t>(request.collective)].has_value();
   const bool anything = request.count > 0 || request.collective == Collective::kBarrier;
-  return facts.mailboxBytes > 0 && facts.ranks > 1 && !forced && anything &&
+  return facts.mailboxBytes > 0 && facts.ranks > 1 && !forced && !request.varied && anything &&
          fitsMailboxes(request, facts);
 }
 
@@ -221,7 +225,7 @@ ScheduleArgs scheduleArgs(
   args.ranks = ranks;
   args.root = request.root;
   args.channel = channel;
-  args.layout = Layout(request.count);
+  args.layout = args.outputLayout = Layout(request.count);
   args.share = evenShare(request.count, static_cast<std::size_t>(plan.channels),
                          static_cast<std::size_t>(channel), plan.grain);
   args.chunkElems = plan.chunkElems;

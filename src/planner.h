@@ -24,6 +24,8 @@ struct PlanRequest {
   DataType type = DataType::kUint8;
   ReduceOp op = ReduceOp::kSum;
   int root = 0;
+  bool varied = false;           ///< blocks of different sizes, which not all ranks know
+  std::uint64_t countsHash = 0;  ///< of those that all ranks know
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };

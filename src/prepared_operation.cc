@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectives/buffers.h"
+
 namespace rondo {
 
 namespace {
@@ -14,6 +16,17 @@ host::Arithmetic hostArithmetic(const PlanRequest& request, int ranks) {
     arithmetic.combine = host::combineFunction(request.type, request.op, host::bestSimdTarget());
   }
   return arithmetic;
+}
+
+/// Where the blocks of `call` are, in place of blocks of one size.
+void setBlocks(const CollectiveCall& call, ScheduleArgs& args) {
+  const auto layoutOf = [&](const BlockArrays& blocks) {
+    return blocks.counts == nullptr ? Layout(call.ownCount) : Layout(blocks.counts, blocks.offsets);
+  };
+  const BufferExtents buffers = buffersOf(call.collective);
+  args.layout = layoutOf(holdsBlocks(buffers.input) ? call.sendBlocks : call.recvBlocks);
+  args.outputLayout = layoutOf(call.recvBlocks);
+  args.share = {0, call.ownCount};
 }
 
 Result<host::Lane> bindLane(const AnySchedule& schedule,
@@ -49,6 +62,16 @@ host::RunOutcome PreparedOperation::run(const host::Work& work, host::Waiter& wa
                                  : host::runLanes(lanes, work, waiter);
 }
 
+host::Turn PreparedOperation::takeTurn(const host::Work& work) {
+  if (!mailboxCall.has_value()) return host::takeTurn(lanes, work);
+  const bool finished = mailboxCall->tryStep(work) == host::StepResult::kFinished;
+  return {.moved = finished, .finished = finished};
+}
+
+host::Blocked PreparedOperation::firstBlocked(const host::Work& work) {
+  return mailboxCall.has_value() ? mailboxCall->blockedOn(work) : host::firstBlocked(lanes, work);
+}
+
 bool PreparedOperation::blockedOn(int peer, const host::Work& work) {
   if (mailboxCall.has_value()) return mailboxCall->blockedOn(work).peer == peer;
   return std::ranges::any_of(lanes,
@@ -59,7 +82,8 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            const PlanFacts& facts,
                                            const PlanSettings& settings,
                                            int rank,
-                                           ConnectionEnds& ends) {
+                                           ConnectionEnds& ends,
+                                           const CollectiveCall* varied) {
   Result<Plan> plan = makePlan(request, facts, settings);
   if (!plan.ok()) return std::move(plan).status();
   PreparedOperation operation;
@@ -73,8 +97,9 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
     return operation;
   }
   for (int channel = 0; channel < plan->channels; ++channel) {
-    const AnySchedule schedule(plan->algorithm,
-                               scheduleArgs(*plan, request, facts.ranks, rank, channel));
+    ScheduleArgs args = scheduleArgs(*plan, request, facts.ranks, rank, channel);
+    if (varied != nullptr) setBlocks(*varied, args);
+    const AnySchedule schedule(plan->algorithm, args);
     Result<host::Lane> lane =
         bindLane(schedule, channel, operation.arithmetic.rules.elemBytes, ends);
     if (!lane.ok()) return std::move(lane).status();

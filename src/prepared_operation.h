@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/host/executor.h"
+#include "src/collective_call.h"
 #include "src/connection_ends.h"
 #include "src/planner.h"
 
@@ -30,17 +31,27 @@ struct PreparedOperation {
   /// Goes on until it is done or its waiter has something to say.
   host::RunOutcome run(const host::Work& work, host::Waiter& waiter);
 
+  /// Does what is ready, without waiting. Not again once it said that it is finished. The caller
+  /// sees to the floating-point mode, and to what was posted.
+  host::Turn takeTurn(const host::Work& work);
+
+  /// The first that it waits for.
+  host::Blocked firstBlocked(const host::Work& work);
+
   /// Whether it cannot go on without `peer`.
   bool blockedOn(int peer, const host::Work& work);
 };
 
 /// Plans `request` for `rank` and binds it to connections.
 /// @errors NotSupported (nothing was changed), OutOfMemory
+/// @param varied the call of `request`, if its blocks are of different sizes: the operation is for
+///   this call only, as it looks into the call's arrays; else null
 Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            const PlanFacts& facts,
                                            const PlanSettings& settings,
                                            int rank,
-                                           ConnectionEnds& ends);
+                                           ConnectionEnds& ends,
+                                           const CollectiveCall* varied = nullptr);
 
 /// Spreads requests over places.
 std::uint32_t requestHash(const PlanRequest& request);

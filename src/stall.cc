@@ -12,13 +12,18 @@ namespace rondo {
 std::string describeCall(const CallSignature& call) {
   if (call.sequence == 0) return "none";
   const auto collective = static_cast<Collective>(call.collective);
-  std::string text = fmt::format("{} #{}", collectiveName(collective), call.sequence);
+  std::string text = fmt::format("{}{} #{}", collectiveName(collective),
+                                 call.varied != 0 ? "_v" : "", call.sequence);
   if (collective == Collective::kBarrier) return text;
   text += fmt::format(" {}", dataTypeName(static_cast<DataType>(call.type)));
   if (isReduction(collective)) {
     text += fmt::format(" {}", reduceOpName(static_cast<ReduceOp>(call.op)));
   }
-  text += fmt::format(" count {}", call.count);
+  if (call.varied == 0) {
+    text += fmt::format(" count {}", call.count);
+  } else if (!hasRoot(collective) && collective != Collective::kAllToAll) {
+    text += fmt::format(" counts {} in all", call.count);
+  }
   if (hasRoot(collective)) text += fmt::format(" root {}", call.root);
   return text;
 }
@@ -32,7 +37,18 @@ Status differentCalls(int rank, const CallSignature& own, int peer, const CallSi
       "rank {} called {}, but rank {} called {}{}: all ranks must make the same calls in the same "
       "order with the same arguments",
       rank, ours, peer, others,
-      ours == others ? " and they planned it, or called something before it, differently" : "");
+      ours != others    ? ""
+      : own.varied != 0 ? " with other counts of single blocks"
+                        : " and they planned it, or called something before it, differently");
+}
+
+/// The error for ranks that make one call but count the elements between them differently.
+Status otherCounts(const Waiting& own, int peer) {
+  return Status::mismatch(
+      "rank {} called {}, and so did rank {}, but their counts differ for what goes from one of "
+      "the "
+      "two to the other: what a rank sends to another one must be what that one receives from it",
+      own.rank, describeCall(own.call), peer);
 }
 
 /// The first remembered call of the two ranks that has the same number on both, but differs.
@@ -65,6 +81,7 @@ Status mismatchWith(const Waiting& own,
   if (const auto difference = firstDifference(own.record, record)) {
     return differentCalls(own.rank, difference->first, peer, difference->second);
   }
+  if (otherCall == own.call.fingerprint()) return otherCounts(own, peer);
   const std::optional<CallSignature> sent = record.callOf(otherCall);
   if (sent.has_value()) {
     return Status::mismatch(
@@ -97,6 +114,8 @@ Status finishedWithout(const Waiting& own, int peer, const CallRecord& record) {
     return differentCalls(own.rank, difference->first, peer, difference->second);
   }
   const std::optional<CallSignature> theirs = record.read();
+  if (own.call.varied != 0 && record.call(own.call.sequence) == own.call)
+    return otherCounts(own, peer);
   return Status::mismatch(
       "rank {} called {}, but rank {} finished a different call #{} (its last call: {}): all ranks "
       "must make the same calls in the same order with the same arguments",

@@ -24,6 +24,7 @@ struct CallSignature {
   std::uint8_t collective = 0;  ///< Collective
   std::uint8_t type = 0;        ///< DataType
   std::uint8_t op = 0;          ///< ReduceOp; 0 where nothing is reduced
+  std::uint8_t varied = 0;      ///< 1: blocks of different sizes
 
   friend constexpr bool operator==(const CallSignature&, const CallSignature&) = default;
 
@@ -38,7 +39,7 @@ struct CallSignature {
 
   constexpr std::uint64_t packed() const {
     return std::uint64_t{root} | std::uint64_t{collective} << 32 | std::uint64_t{type} << 40 |
-           std::uint64_t{op} << 48;
+           std::uint64_t{op} << 48 | std::uint64_t{varied} << 56;
   }
 
  private:
@@ -57,7 +58,7 @@ struct CallSignature {
 ///
 ///     word 0    the current call: version, count, geometry, packed fields; its version is its
 ///               sequence number
-///     word 4    finished | left | - | -
+///     word 4    finished | left | message groups begun | and finished
 ///     word 8    the last kHistory calls, four words each, at their sequence number mod kHistory
 ///     word 40   rejection: version, sequence, then its text, padded with zeros
 class alignas(64) CallRecord {
@@ -95,6 +96,16 @@ class alignas(64) CallRecord {
     }
     words_[kRejection].endChange(version);
   }
+
+  /// Owner: a group with messages from rank to rank begins. Of these not all ranks know.
+  void beginMessages() { words_[kGroupsBegun].endChange(messageGroupsBegun() + 1); }
+
+  /// Owner: all messages of the group are complete on this rank.
+  void finishMessages() { words_[kGroupsFinished].endChange(messageGroupsFinished() + 1); }
+
+  std::uint64_t messageGroupsBegun() const { return words_[kGroupsBegun].beginRead(); }
+
+  std::uint64_t messageGroupsFinished() const { return words_[kGroupsFinished].beginRead(); }
 
   bool hasLeft() const { return words_[kLeft].beginRead() != 0; }
 
@@ -145,7 +156,7 @@ class alignas(64) CallRecord {
   Words words() const {
     Words words{};
     // First: whoever sees a call finished also finds it, or a later one, in the rest.
-    for (const std::size_t word : {kFinished, kLeft})
+    for (const std::size_t word : kCounters)
       words[word] = words_[word].beginRead();
     forEachGroup([&](std::size_t first, std::size_t count) {
       const std::uint64_t version = words_[first].beginRead();
@@ -165,7 +176,7 @@ class alignas(64) CallRecord {
         words_[word].setPart(words[word]);
       words_[first].endChange(words[first]);
     });
-    for (const std::size_t word : {kFinished, kLeft})
+    for (const std::size_t word : kCounters)
       words_[word].endChange(words[word]);
   }
 
@@ -179,6 +190,9 @@ class alignas(64) CallRecord {
   static constexpr std::size_t kCurrent = 0;
   static constexpr std::size_t kFinished = 4;
   static constexpr std::size_t kLeft = 5;
+  static constexpr std::size_t kGroupsBegun = 6;
+  static constexpr std::size_t kGroupsFinished = 7;
+  static constexpr std::size_t kCounters[] = {kFinished, kLeft, kGroupsBegun, kGroupsFinished};
   static constexpr std::size_t kEarlier = 8;
   static constexpr std::size_t kRejection = kEarlier + kHistory * kCallWords;
   static constexpr std::size_t kRejectedSequence = kRejection + 1;
@@ -222,6 +236,7 @@ class alignas(64) CallRecord {
     call.collective = static_cast<std::uint8_t>(packed >> 32);
     call.type = static_cast<std::uint8_t>(packed >> 40);
     call.op = static_cast<std::uint8_t>(packed >> 48);
+    call.varied = static_cast<std::uint8_t>((packed & ~kWritten) >> 56);
     return call;
   }
 

@@ -33,8 +33,11 @@ inline constexpr int kMaxChannels = 32;
 /// One more, on which ranks whose operations run on devices tell each other what they need.
 inline constexpr int kHostChannel = kMaxChannels;
 
+/// One for messages from rank to rank, which not all ranks take part in.
+inline constexpr int kMessageChannel = kHostChannel + 1;
+
 /// Most connections from one rank to another.
-inline constexpr int kMaxConnections = kMaxChannels + 1;
+inline constexpr int kMaxConnections = kMaxChannels + 2;
 
 /// A counter on a cache line of its own.
 struct alignas(64) CounterLine {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "collectives/patterns/all_peers.h"
+#include "collectives/patterns/block_partition.h"
 #include "collectives/patterns/lagged_phases.h"
 #include "collectives/schedule.h"
 
@@ -20,23 +21,24 @@ class AllGatherDirect : public AllPeers {
       .name = "direct",
       .summary = "every block goes straight to everyone; one hop",
       .minSlots = 2,
+      .variedBlocks = true,
   };
 
   RONDO_HD constexpr explicit AllGatherDirect(const ScheduleArgs& args)
       : AllPeers(args.rank, args.ranks),
-        layout_(args.layout),
-        partition_(args.share, 1, args.chunkElems, args.grain),
-        phases_(partition_.loops(), 1, 1, others()) {}
+        blocks_(args, args.layout),
+        phases_(blocks_.loops(), 1, 1, others()) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
     const int owner = at.second ? peerAtTurn(at.turn) : rank();
-    const Span chunk = partition_.chunk(at.loop);
+    const Span chunk = blocks_.chunk(owner, at.loop);
     Step step;
+    if (chunk.elems == 0) return step;
     step.inputOffset = chunk.offset;
-    step.outputOffset = layout_.offset(owner) + chunk.offset;
+    step.outputOffset = blocks_.offset(owner) + chunk.offset;
     step.elems = chunk.elems;
     step.to = Sink::kOutput;
     if (at.second) {
@@ -51,15 +53,15 @@ class AllGatherDirect : public AllPeers {
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
   constexpr Cost cost() const {
+    const Cost own = blocks_.costOf(rank());
     return {.steps = size(),
-            .slotsSent = partition_.loops() * others(),
-            .elemsSent = partition_.elems() * others(),
+            .slotsSent = own.slotsSent * others(),
+            .elemsSent = own.elemsSent * others(),
             .hops = others() > 0 ? 1U : 0U};
   }
 
  private:
-  Layout layout_;
-  LoopPartition partition_;
+  BlockPartition blocks_;
   LaggedPhases phases_;
 };
 

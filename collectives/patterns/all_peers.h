@@ -37,6 +37,11 @@ class AllPeers {
     return ringRank(rank_, static_cast<int>(turn) + 1, ranks_);
   }
 
+  /// The peer that turns to this rank at turn `turn`; at turn others() this rank itself.
+  RONDO_HD constexpr int peerBeforeAtTurn(std::size_t turn) const {
+    return ringRank(rank_, -static_cast<int>(turn) - 1, ranks_);
+  }
+
  private:
   int rank_;
   int ranks_;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "collectives/patterns/all_peers.h"
+#include "collectives/patterns/block_partition.h"
 #include "collectives/patterns/lagged_phases.h"
 #include "collectives/schedule.h"
 
@@ -22,22 +23,23 @@ class ReduceScatterDirect : public AllPeers {
       .summary = "blocks go straight to their owners; one hop, least data; reproducible",
       .order = FoldOrder::kRankOrder,
       .minSlots = 2,
+      .variedBlocks = true,
   };
 
   RONDO_HD constexpr explicit ReduceScatterDirect(const ScheduleArgs& args)
       : AllPeers(args.rank, args.ranks),
-        layout_(args.layout),
-        partition_(args.share, 1, args.chunkElems, args.grain),
-        phases_(partition_.loops(), 1, others(), 1) {}
+        blocks_(args, args.layout),
+        phases_(blocks_.loops(), 1, others(), 1) {}
 
   RONDO_HD constexpr std::size_t size() const { return phases_.size(); }
 
   RONDO_HD constexpr Step step(std::size_t index) const {
     const LaggedPhases::Position at = phases_.at(index);
     const int owner = at.second ? rank() : peerAtTurn(at.turn);
-    const Span chunk = partition_.chunk(at.loop);
+    const Span chunk = blocks_.chunk(owner, at.loop);
     Step step;
-    step.inputOffset = layout_.offset(owner) + chunk.offset;
+    if (chunk.elems == 0) return step;
+    step.inputOffset = blocks_.offset(owner) + chunk.offset;
     step.outputOffset = chunk.offset;
     step.elems = chunk.elems;
     step.own = Source::kInput;
@@ -55,15 +57,15 @@ class ReduceScatterDirect : public AllPeers {
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
   constexpr Cost cost() const {
+    const Cost sent = blocks_.costOfAllBut(rank());
     return {.steps = size(),
-            .slotsSent = partition_.loops() * others(),
-            .elemsSent = partition_.elems() * others(),
+            .slotsSent = sent.slotsSent,
+            .elemsSent = sent.elemsSent,
             .hops = others() > 0 ? 1U : 0U};
   }
 
  private:
-  Layout layout_;
-  LoopPartition partition_;
+  BlockPartition blocks_;
   LaggedPhases phases_;
 };
 

@@ -13,6 +13,11 @@
 //   AllGather       count          count x ranks  send = recv + r x count  -      -
 //   Broadcast       count at root  count          recv = send (at root)    yes    send, not at root
 //   Reduce          count          count at root  recv = send (at root)    yes    recv, not at root
+//   AllToAll        count x ranks  count x ranks  recv = send              -      -
+//   Gather          count          count x ranks  send = recv + r x count  yes    recv, not at root
+//                                  at root        (at root)
+//   Scatter         count x ranks  count          recv = send + r x count  yes    send, not at root
+//                   at root                       (at root)
 //   Barrier         -              -              -                        -      -
 //
 //   (r: the calling rank; sums of pointers and counts are in elements.)
@@ -27,8 +32,9 @@
 //               may differ).
 //   Order       all ranks make their calls on a communicator in the same order.
 //   Threads     one thread at a time per communicator handle; different handles are independent,
-//               and ranks that share a process must call from different threads. Any thread may
-//               call rondoCommAbort and the queries (rondoCommGet..., Count, Rank) at any time.
+//               and ranks that share a process call from different threads, or from one thread in
+//               one group (rondoGroupStart). Any thread may call rondoCommAbort and the queries
+//               (rondoCommGet..., Count, Rank) at any time.
 //   Failure     the contents of recv are undefined. What else is lost: rondoResult_t.
 #ifndef RONDO_RONDO_H_
 #define RONDO_RONDO_H_
@@ -447,6 +453,239 @@ RONDO_EXPORT rondoResult_t rondoReduce(const void* send,
                                        int root,
                                        rondoComm_t comm,
                                        rondoStream_t stream);
+
+/// Exchanges blocks of `count` elements: block p of `send` goes to rank p, where it becomes the
+/// calling rank's block of `recv`.
+/// @param send   count x ranks elements: a block for each rank, in rank order.
+/// @param recv   count x ranks elements: a block from each rank, in rank order; may equal `send`.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllToAll(const void* send,
+                                         void* recv,
+                                         size_t count,
+                                         rondoDataType_t type,
+                                         rondoComm_t comm,
+                                         rondoStream_t stream);
+
+/// Collects a block of `count` elements from every rank at the root.
+/// @param send   `count` elements: the rank's block.
+/// @param recv   count x ranks elements at the root: the blocks of all ranks, in rank order; not
+///   looked at elsewhere.
+/// @param root   the rank that receives.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
+/// @threads @order  see the table above; on return the result is complete at the root, and `send`
+///   may be changed elsewhere.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoGather(const void* send,
+                                       void* recv,
+                                       size_t count,
+                                       rondoDataType_t type,
+                                       int root,
+                                       rondoComm_t comm,
+                                       rondoStream_t stream);
+
+/// Hands a block of `count` elements from the root to every rank.
+/// @param send   count x ranks elements at the root: a block for each rank, in rank order; not
+///   looked at elsewhere.
+/// @param recv   `count` elements: the rank's block.
+/// @param root   the rank that sends.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
+                                        void* recv,
+                                        size_t count,
+                                        rondoDataType_t type,
+                                        int root,
+                                        rondoComm_t comm,
+                                        rondoStream_t stream);
+
+// Operations whose blocks may be of different sizes. Where a buffer holds a block per rank, an
+// array of counts says how many elements each has, and an array of displacements how many elements
+// from the buffer's start it begins; both by rank. Beyond the rules of the operations of one size:
+//
+//   Empty blocks  are legal; their displacement is not looked at. NULL is allowed for a buffer
+//                 without a single element.
+//   Overlap       blocks of an output share no byte.
+//   In place      as there, the own block being at displacements[r]; never for AllToAllV.
+//   Arrays        stay as they are until the call, or its group, has ended.
+//   Agreement     AllGatherV, ReduceScatterV: `counts` is the same on all ranks. Else what a rank
+//                 sends to another one is as much as that one receives from it. Ranks that differ
+//                 get Mismatch, in this call or the next.
+//   Kind          host communicators only, so far (NotSupported).
+
+/// Gathers blocks of different sizes on every rank. See rondoAllGather.
+/// @param send          counts[r] elements of rank r.
+/// @param recv          the blocks of all ranks.
+/// @param counts        elements of each rank's block.
+/// @param displacements where it goes in `recv`; may differ from rank to rank.
+/// @param stream        NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllGatherV(const void* send,
+                                           void* recv,
+                                           const size_t* counts,
+                                           const size_t* displacements,
+                                           rondoDataType_t type,
+                                           rondoComm_t comm,
+                                           rondoStream_t stream);
+
+/// Reduces over all ranks; rank r receives counts[r] elements of the result. See
+/// rondoReduceScatter; elements are added in rank order.
+/// @param send          a block for each rank.
+/// @param recv          counts[r] elements of rank r.
+/// @param counts        elements of each rank's block.
+/// @param displacements where it is in `send`; may differ from rank to rank.
+/// @param stream        NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoReduceScatterV(const void* send,
+                                               void* recv,
+                                               const size_t* counts,
+                                               const size_t* displacements,
+                                               rondoDataType_t type,
+                                               rondoRedOp_t op,
+                                               rondoComm_t comm,
+                                               rondoStream_t stream);
+
+/// Exchanges blocks of different sizes between all ranks. See rondoAllToAll.
+/// @param send              a block for each rank, which shares no byte with `recv`.
+/// @param sendCounts        elements of each; what rank p receives from this one.
+/// @param sendDisplacements where each begins in `send`.
+/// @param recv              a block from each rank.
+/// @param recvCounts        elements of each; what rank p sends to this one.
+/// @param recvDisplacements where each goes in `recv`.
+/// @param stream            NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoAllToAllV(const void* send,
+                                          const size_t* sendCounts,
+                                          const size_t* sendDisplacements,
+                                          void* recv,
+                                          const size_t* recvCounts,
+                                          const size_t* recvDisplacements,
+                                          rondoDataType_t type,
+                                          rondoComm_t comm,
+                                          rondoStream_t stream);
+
+/// Collects blocks of different sizes at the root. See rondoGather.
+/// @param send              `sendCount` elements: the rank's block.
+/// @param sendCount         at the root equal to recvCounts[root].
+/// @param recv              the blocks of all ranks, at the root; not looked at elsewhere, nor are
+///   the two arrays.
+/// @param recvCounts        elements of each rank's block.
+/// @param recvDisplacements where each goes in `recv`.
+/// @param root              the rank that receives.
+/// @param stream            NULL.
+/// @threads @order  see the table above; on return the result is complete at the root, and `send`
+///   may be changed elsewhere.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoGatherV(const void* send,
+                                        size_t sendCount,
+                                        void* recv,
+                                        const size_t* recvCounts,
+                                        const size_t* recvDisplacements,
+                                        rondoDataType_t type,
+                                        int root,
+                                        rondoComm_t comm,
+                                        rondoStream_t stream);
+
+/// Hands blocks of different sizes out from the root. See rondoScatter.
+/// @param send              a block for each rank, at the root; not looked at elsewhere, nor are
+/// the
+///   two arrays.
+/// @param sendCounts        elements of each.
+/// @param sendDisplacements where each begins in `send`.
+/// @param recv              `recvCount` elements: the rank's block.
+/// @param recvCount         at the root equal to sendCounts[root].
+/// @param root              the rank that sends.
+/// @param stream            NULL.
+/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
+RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
+                                         const size_t* sendCounts,
+                                         const size_t* sendDisplacements,
+                                         void* recv,
+                                         size_t recvCount,
+                                         rondoDataType_t type,
+                                         int root,
+                                         rondoComm_t comm,
+                                         rondoStream_t stream);
+
+/// Sends `count` elements to rank `peer`, which receives them with rondoRecv. The k-th message that
+/// a rank sends to another one is the k-th that the other receives from it; both must give the same
+/// type and count. Other ranks need not know. Host communicators only, so far.
+///
+/// By itself the call is a group of one (rondoGroupStart): it returns when `send` may be changed,
+/// which may be before the peer has called, or only after it; never rely on the one or the other.
+/// Two ranks that send to each other make both calls of each in one group.
+/// @param send   `count` elements.
+/// @param count  elements; 0 is legal, and still is a message, which the peer receives with count
+/// 0.
+/// @param peer   the rank that receives. May be the calling rank, if the same group receives it.
+/// @param stream NULL.
+/// @threads  as for collectives: one thread at a time per communicator handle.
+/// @order    messages between two ranks keep the order of their calls; there is none between
+///   messages of different pairs, nor between messages and collectives.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (a communicator on devices), PeerLost,
+///   Timeout, Mismatch (type or count differ at the two ends; the message names both), Aborted,
+///   OutOfMemory.
+RONDO_EXPORT rondoResult_t rondoSend(const void* send,
+                                     size_t count,
+                                     rondoDataType_t type,
+                                     int peer,
+                                     rondoComm_t comm,
+                                     rondoStream_t stream);
+
+/// Receives `count` elements that rank `peer` sends with rondoSend, which has the rules.
+/// @param recv   room for `count` elements.
+/// @param count  elements, exactly as many as are sent.
+/// @param peer   the rank that sends. May be the calling rank, if the same group sends it.
+/// @param stream NULL.
+/// @threads @order  see rondoSend; on return `recv` holds the elements.
+/// @errors   see rondoSend.
+RONDO_EXPORT rondoResult_t rondoRecv(void* recv,
+                                     size_t count,
+                                     rondoDataType_t type,
+                                     int peer,
+                                     rondoComm_t comm,
+                                     rondoStream_t stream);
+
+/// Begins a group: until the matching rondoGroupEnd, collectives and messages of the calling thread
+/// are checked and noted, not carried out. Groups may be nested; only the outermost counts.
+/// A group may be about several communicators, and about several ranks of one: so a thread that
+/// made all ranks with rondoCommInitAll may call for all of them.
+/// Buffers must stay as they are until the group has ended. All other functions work as usual in a
+/// group, at once.
+/// @threads  any; each thread has a group of its own.
+/// @errors   none.
+RONDO_EXPORT rondoResult_t rondoGroupStart(void);
+
+/// Ends a group without carrying anything out. Inside another group it makes that one's end return
+/// InvalidUsage and carry nothing out either.
+/// @threads  the thread that called rondoGroupStart.
+/// @errors   InvalidUsage (no rondoGroupStart).
+RONDO_EXPORT rondoResult_t rondoGroupCancel(void);
+
+/// Ends a group. The outermost one's end carries all its calls out and returns when they are
+/// complete on the ranks that the group is about; the next group then begins empty, whatever came
+/// of this one.
+///
+/// All messages of one communicator in a group are carried out together, in an order in which no
+/// set of messages that fits together waits for ever. Its collectives follow each other in the
+/// order of their calls; messages and collectives do not wait for each other.
+///
+/// A call that is refused in a group returns its error at once, and makes the group's end return
+/// the first such error and carry nothing out. If a communicator fails, all those of the group
+/// fail that were not done.
+/// @threads  the thread that called rondoGroupStart.
+/// @order    on return the results of all calls are complete on the ranks of the group; of calls on
+///   a communicator on devices as if they had been made one after another now. A group with such
+///   a communicator has no other (NotSupported).
+/// @errors   InvalidUsage (no rondoGroupStart; a communicator that was destroyed meanwhile), those
+///   of the calls.
+RONDO_EXPORT rondoResult_t rondoGroupEnd(void);
 
 /// Returns after every rank has called it. What a rank wrote before is visible to all ranks after.
 /// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.

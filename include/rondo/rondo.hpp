@@ -140,6 +140,37 @@ class PreMulSum {
   rondoRedOp_t op_;
 };
 
+/// A group of calls of this thread, between its making and end():
+///
+///     rondo::Group group;
+///     comm.send(right, next);
+///     comm.recv(left, before);
+///     group.end();                // carries both out together
+///
+/// Ranges that calls in it are given must live until end(). See rondoGroupStart.
+/// @threads the one that made it
+class Group {
+ public:
+  Group() { throwIfFailed(rondoGroupStart()); }
+
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  /// Without end(), as when something has thrown, nothing is carried out.
+  ~Group() {
+    if (open_) static_cast<void>(rondoGroupCancel());
+  }
+
+  /// Carries the calls out, unless the group is part of another one.
+  void end() {
+    open_ = false;
+    throwIfFailed(rondoGroupEnd());
+  }
+
+ private:
+  bool open_ = true;
+};
+
 /// One rank's communicator. Owns its handle; empty after a move.
 /// @threads  one thread at a time, except abort() and asyncError().
 class Communicator {
@@ -299,6 +330,140 @@ class Communicator {
                       typeOf<Recv>(), op, root, handle_, nullptr));
   }
 
+  /// Sends block p of `send` to rank p, and receives a block from each rank, in rank order.
+  /// @param send one block per rank, all of one size.
+  /// @param recv of send's size; may be the same range.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allToAll(const Send& send, Recv&& recv) const {
+    const std::size_t block = oneBlock("allToAll", std::ranges::size(recv));
+    checkSizes("allToAll", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoAllToAll(std::ranges::data(send), std::ranges::data(recv), block, typeOf<Recv>(),
+                        handle_, nullptr));
+  }
+
+  /// Collects all ranks' blocks at the root, in rank order.
+  /// @param recv at the root room for one block of send's size per rank; elsewhere it may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void gather(const Send& send, Recv&& recv, int root) const {
+    if (rank() == root)
+      checkSizes("gather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
+    check(rondoGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
+                      typeOf<Recv>(), root, handle_, nullptr));
+  }
+
+  /// Hands the root's blocks out, in rank order.
+  /// @param send at the root one block of recv's size per rank; elsewhere it may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void scatter(const Send& send, Recv&& recv, int root) const {
+    if (rank() == root)
+      checkSizes("scatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
+    check(rondoScatter(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
+                       typeOf<Recv>(), root, handle_, nullptr));
+  }
+
+  /// Gathers blocks of different sizes; see rondoAllGatherV.
+  /// @param counts, displacements one per rank
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allGatherV(const Send& send,
+                  Recv&& recv,
+                  std::span<const std::size_t> counts,
+                  std::span<const std::size_t> displacements) const {
+    checkArrays("allGatherV", counts, displacements);
+    check(rondoAllGatherV(std::ranges::data(send), std::ranges::data(recv), counts.data(),
+                          displacements.data(), typeOf<Recv>(), handle_, nullptr));
+  }
+
+  /// Reduces, and hands out blocks of different sizes; see rondoReduceScatterV.
+  /// @param counts, displacements one per rank
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void reduceScatterV(const Send& send,
+                      Recv&& recv,
+                      std::span<const std::size_t> counts,
+                      std::span<const std::size_t> displacements,
+                      rondoRedOp_t op = rondoSum) const {
+    checkArrays("reduceScatterV", counts, displacements);
+    check(rondoReduceScatterV(std::ranges::data(send), std::ranges::data(recv), counts.data(),
+                              displacements.data(), typeOf<Recv>(), op, handle_, nullptr));
+  }
+
+  /// Exchanges blocks of different sizes; see rondoAllToAllV. All arrays have one entry per rank.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allToAllV(const Send& send,
+                 std::span<const std::size_t> sendCounts,
+                 std::span<const std::size_t> sendDisplacements,
+                 Recv&& recv,
+                 std::span<const std::size_t> recvCounts,
+                 std::span<const std::size_t> recvDisplacements) const {
+    checkArrays("allToAllV", sendCounts, sendDisplacements);
+    checkArrays("allToAllV", recvCounts, recvDisplacements);
+    check(rondoAllToAllV(std::ranges::data(send), sendCounts.data(), sendDisplacements.data(),
+                         std::ranges::data(recv), recvCounts.data(), recvDisplacements.data(),
+                         typeOf<Recv>(), handle_, nullptr));
+  }
+
+  /// Collects blocks of different sizes at the root; see rondoGatherV. Elsewhere than there all but
+  /// `send` may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void gatherV(const Send& send,
+               Recv&& recv,
+               std::span<const std::size_t> counts,
+               std::span<const std::size_t> displacements,
+               int root) const {
+    if (rank() == root) checkArrays("gatherV", counts, displacements);
+    check(rondoGatherV(std::ranges::data(send), std::ranges::size(send), std::ranges::data(recv),
+                       counts.data(), displacements.data(), typeOf<Recv>(), root, handle_,
+                       nullptr));
+  }
+
+  /// Hands blocks of different sizes out; see rondoScatterV. Elsewhere than at the root all but
+  /// `recv` may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void scatterV(const Send& send,
+                std::span<const std::size_t> counts,
+                std::span<const std::size_t> displacements,
+                Recv&& recv,
+                int root) const {
+    if (rank() == root) checkArrays("scatterV", counts, displacements);
+    check(rondoScatterV(std::ranges::data(send), counts.data(), displacements.data(),
+                        std::ranges::data(recv), std::ranges::size(recv), typeOf<Recv>(), root,
+                        handle_, nullptr));
+  }
+
+  /// Sends `data` to rank `peer`, which receives it with recv(); see rondoSend.
+  /// @param data no temporary container: in a group it is read later.
+  template <ElementRange Data>
+  requires std::ranges::borrowed_range<Data>
+
+  void send(Data&& data, int peer) const {
+    check(rondoSend(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
+                    nullptr));
+  }
+
+  /// Receives into `data` what rank `peer` sends; of just that size.
+  template <WritableElementRange Data>
+  requires std::ranges::borrowed_range<Data>
+
+  void recv(Data&& data, int peer) const {
+    check(rondoRecv(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
+                    nullptr));
+  }
+
   /// Returns after every rank has called it.
   void barrier() const { check(rondoBarrier(handle_, nullptr)); }
 
@@ -312,6 +477,27 @@ class Communicator {
 
   std::size_t allBlocks(std::size_t block) const {
     return block * static_cast<std::size_t>(ranks());
+  }
+
+  /// What `all` elements of a block per rank are each.
+  std::size_t oneBlock(const char* call, std::size_t all) const {
+    const auto n = static_cast<std::size_t>(ranks());
+    if (all % n == 0) return all / n;
+    throw Error(rondoInvalidArgument, std::string(call) + ": " + std::to_string(all) +
+                                          " elements are no whole number of blocks for " +
+                                          std::to_string(n) + " ranks");
+  }
+
+  void checkArrays(const char* call,
+                   std::span<const std::size_t> counts,
+                   std::span<const std::size_t> displacements) const {
+    const auto n = static_cast<std::size_t>(ranks());
+    if (counts.size() == n && displacements.size() == n) [[likely]]
+      return;
+    throw Error(rondoInvalidArgument, std::string(call) + ": " + std::to_string(counts.size()) +
+                                          " counts and " + std::to_string(displacements.size()) +
+                                          " displacements; pass one of both for each of " +
+                                          std::to_string(n) + " ranks");
   }
 
   static void checkSizes(const char* call, std::size_t send, std::size_t recv) {

@@ -4,15 +4,6 @@
 
 namespace rondo::host {
 
-namespace {
-
-/// One step of each lane that is ready.
-struct Turn {
-  bool moved = false;
-  bool finished = true;
-  Lane* mismatched = nullptr;
-};
-
 Turn takeTurn(std::span<Lane> lanes, const Work& work) {
   Turn turn;
   for (Lane& lane : lanes) {
@@ -31,6 +22,8 @@ Blocked firstBlocked(std::span<Lane> lanes, const Work& work) {
   }
   return {};
 }
+
+namespace {
 
 RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
   for (;;) {

@@ -23,6 +23,19 @@ struct RunOutcome {
   bool flushing = false;
 };
 
+/// One step of each lane that was ready.
+struct Turn {
+  bool moved = false;
+  bool finished = true;
+  Lane* mismatched = nullptr;  ///< blockedOn() says whose slot
+};
+
+/// Never blocks. Whoever calls it sees to the floating-point mode, and to what is posted.
+Turn takeTurn(std::span<Lane> lanes, const Work& work);
+
+/// Of the first lane that cannot go on.
+Blocked firstBlocked(std::span<Lane> lanes, const Work& work);
+
 /// Interleaves the lanes, which must not share connections, and moves what they post until all of
 /// it has left this rank. All lanes keep their place when the run ends early, so a stalled run is
 /// continued by calling again.

@@ -26,6 +26,21 @@ MailboxRole mailboxRole(Collective collective, int rank, int ranks, int root, st
       role.posts = !atRoot;
       if (!atRoot) role.sources = 0;
       break;
+    case Collective::kAllToAll:
+      role.posted = count * static_cast<std::size_t>(ranks);
+      role.offset = count * static_cast<std::size_t>(rank);
+      break;
+    case Collective::kGather:
+      role.posts = !atRoot;
+      if (!atRoot) role.sources = 0;
+      break;
+    case Collective::kScatter:
+      role.posts = atRoot;
+      role.posted = count * static_cast<std::size_t>(ranks);
+      role.offset = count * static_cast<std::size_t>(rank);
+      role.firstSource = root;
+      role.sources = 1;
+      break;
   }
   return role;
 }

@@ -55,6 +55,10 @@ std::string joined(const std::vector<std::string_view>& words) {
   return text;
 }
 
+std::string namesOfCollectives() {
+  return namesOf(allCollectives(), collectiveName);
+}
+
 std::vector<Collective> allCollectives() {
   return firstValues<Collective>(kCollectiveCount);
 }
@@ -84,7 +88,7 @@ Result<Collective> findCollective(std::string_view name) {
     if (collectiveName(collective) == stem) return collective;
   }
   return Status::invalidArgument("\"{}\" is no operation; there are {}", name,
-                                 namesOf(allCollectives(), collectiveName));
+                                 namesOfCollectives());
 }
 
 Result<DataType> findDataType(std::string_view name) {

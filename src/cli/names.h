@@ -34,4 +34,7 @@ std::vector<AlgorithmId> algorithmsOf(Collective collective);
 /// "a, b, c".
 std::string joined(const std::vector<std::string_view>& words);
 
+/// "all_reduce, reduce_scatter, ...": all of them.
+std::string namesOfCollectives();
+
 }  // namespace rondo::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "collectives/any_schedule.h"
+#include "collectives/buffers.h"
 
 namespace rondo::cuda {
 
@@ -111,10 +112,8 @@ device::Protocol chooseProtocol(const PlanRequest& request,
       !isReduction(request.collective) || device::reducesInLines(request.type, request.op);
   if (!carriesLines || !suits || !reducible) return device::Protocol::kStaged;
   if (forced.has_value()) return *forced;
-  const bool blocks = request.collective == Collective::kReduceScatter ||
-                      request.collective == Collective::kAllGather;
   const std::size_t bytes =
-      request.count * elementBytes(request.type) * (blocks ? static_cast<std::size_t>(ranks) : 1);
+      request.count * elementBytes(request.type) * mostBlocks(request.collective, ranks);
   return bytes <= kMostInLines ? device::Protocol::kLines : device::Protocol::kStaged;
 }
 

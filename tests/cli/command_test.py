@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 
-OPERATIONS = ["all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"]
+OPERATIONS = ["all_reduce", "reduce_scatter", "all_gather", "broadcast", "reduce", "barrier",
+              "all_to_all", "gather", "scatter"]
 DEADLINE_SECONDS = 280
 command = ""
 

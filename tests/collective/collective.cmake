@@ -40,6 +40,15 @@ rondo_add_test(collective_failure_test LABELS collective TIMEOUT 300
 rondo_add_test(collective_mismatch_test LABELS collective TIMEOUT 300
   SOURCES mismatch_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_group_test LABELS collective TIMEOUT 300
+  SOURCES group_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_message_soak_test LABELS collective TIMEOUT 300
+  SOURCES message_soak_test.cc
+  LIBRARIES rondo_collective_harness)
+rondo_add_test(collective_varied_test LABELS collective TIMEOUT 300
+  SOURCES varied_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
 rondo_add_test(collective_fork_test LABELS collective
   SOURCES fork_test.cc
   LIBRARIES rondo_collective_harness)

@@ -109,6 +109,18 @@ TEST(CppApi, Movement) {
     if (rank == 2) bytes.fill(std::byte{9});
     communicator.broadcast(bytes, 2);
     EXPECT_EQ(bytes[0], std::byte{9});
+    std::vector<int> mine(kRanks, 10 * rank);
+    for (std::size_t peer = 0; peer < mine.size(); ++peer)
+      mine[peer] += static_cast<int>(peer);
+    std::vector<int> theirs(kRanks);
+    communicator.allToAll(mine, theirs);
+    EXPECT_EQ(theirs[2], 20 + rank);
+    std::vector<int> collected(rank == 1 ? kRanks : 0);
+    communicator.gather(std::array<int, 1>{rank}, collected, 1);
+    EXPECT_EQ(collected, rank == 1 ? (std::vector<int>{0, 1, 2}) : std::vector<int>());
+    std::array<int, 1> handed{};
+    communicator.scatter(collected, handed, 1);
+    EXPECT_EQ(handed[0], rank);
     communicator.barrier();
   });
 }
@@ -137,6 +149,55 @@ TEST(CppApi, SplitsAndFinalizes) {
   });
 }
 
+TEST(CppApi, MessagesAndGroups) {
+  onAllRanks([](const Communicator& communicator) {
+    const int rank = communicator.rank();
+    std::array<int, 2> received{};
+    const std::vector<int> sent{rank, 10 * rank};
+    rondo::Group group;
+    communicator.send(sent, (rank + 1) % kRanks);
+    communicator.recv(received, (rank + 2) % kRanks);
+    group.end();
+    EXPECT_EQ(received[1], 10 * ((rank + 2) % kRanks));
+    {
+      const rondo::Group abandoned;
+      communicator.send(received, 0);
+    }
+    communicator.barrier();
+  });
+}
+
+TEST(CppApi, BlocksOfDifferentSizes) {
+  onAllRanks([](const Communicator& communicator) {
+    const auto rank = static_cast<std::size_t>(communicator.rank());
+    const std::array<std::size_t, 3> counts{2, 0, 1};
+    const std::array<std::size_t, 3> places{1, 0, 0};
+    const std::vector<int> own(counts[rank], static_cast<int>(rank) + 1);
+    std::vector<int> all(3);
+    communicator.allGatherV(own, all, counts, places);
+    EXPECT_EQ(all, (std::vector<int>{3, 1, 1}));
+    std::vector<int> sums(counts[rank]);
+    communicator.reduceScatterV(all, sums, counts, places);
+    EXPECT_EQ(sums, std::vector<int>(counts[rank], rank == 0 ? 3 : 9));
+    std::vector<int> collected(rank == 1 ? 3 : 0);
+    communicator.gatherV(own, collected, counts, places, 1);
+    EXPECT_EQ(collected, rank == 1 ? all : std::vector<int>());
+    std::vector<int> handed(counts[rank]);
+    communicator.scatterV(collected, counts, places, handed, 1);
+    EXPECT_EQ(handed, own);
+    // Rank r sends p elements to rank p.
+    const std::array<std::size_t, 3> out{0, 1, 2};
+    const std::array<std::size_t, 3> outPlaces{0, 0, 1};
+    const std::array<std::size_t, 3> in{rank, rank, rank};
+    const std::array<std::size_t, 3> inPlaces{0, rank, 2 * rank};
+    const std::vector<int> sent(3, static_cast<int>(rank));
+    std::vector<int> received(3 * rank);
+    communicator.allToAllV(sent, out, outPlaces, received, in, inPlaces);
+    for (std::size_t at = 0; at < received.size(); ++at)
+      EXPECT_EQ(received[at], static_cast<int>(at / rank));
+  });
+}
+
 TEST(CppApi, FailuresAreExceptions) {
   std::vector<Communicator> communicators = Communicator::createAll(1);
   std::vector<float> three(3);
@@ -144,6 +205,9 @@ TEST(CppApi, FailuresAreExceptions) {
   EXPECT_EQ(resultOf([&] { communicators[0].allReduce(three, four); }, "3 and 4 elements"),
             rondoInvalidArgument);
   EXPECT_EQ(resultOf([&] { communicators[0].broadcast(three, 7); }, "root 7"),
+            rondoInvalidArgument);
+  std::vector<Communicator> two = Communicator::createAll(2);
+  EXPECT_EQ(resultOf([&] { two[0].allToAll(three, three); }, "no whole number of blocks"),
             rondoInvalidArgument);
   EXPECT_EQ(resultOf([] { (void)Communicator::createAll(0); }, "ranks is 0"), rondoInvalidArgument);
   const Communicator moved = std::move(communicators[0]);

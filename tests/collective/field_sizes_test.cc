@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collectives/buffers.h"
 #include "tests/collective/communicators.h"
 #include "tests/collective/prepared_call.h"
 
@@ -20,7 +21,8 @@ namespace {
 
 constexpr Collective kMovesAndReductions[] = {Collective::kAllReduce, Collective::kReduceScatter,
                                               Collective::kAllGather, Collective::kBroadcast,
-                                              Collective::kReduce};
+                                              Collective::kReduce,    Collective::kAllToAll,
+                                              Collective::kGather,    Collective::kScatter};
 
 std::vector<ReduceOp> opsOf(Collective collective, DataType type) {
   std::vector<ReduceOp> ops;
@@ -178,6 +180,12 @@ rondoResult_t callCollective(Collective collective,
       return rondoAllGather(send, recv, spec.count, type, comm, nullptr);
     case Collective::kBroadcast:
       return rondoBroadcast(send, recv, spec.count, type, spec.root, comm, nullptr);
+    case Collective::kAllToAll:
+      return rondoAllToAll(send, recv, spec.count, type, comm, nullptr);
+    case Collective::kGather:
+      return rondoGather(send, recv, spec.count, type, spec.root, comm, nullptr);
+    case Collective::kScatter:
+      return rondoScatter(send, recv, spec.count, type, spec.root, comm, nullptr);
     default:
       return rondoReduce(send, recv, spec.count, type, op, spec.root, comm, nullptr);
   }
@@ -198,8 +206,9 @@ void readNothingOutside(AlgorithmId algorithm, bool atEnd) {
         if (op == ReduceOp::kPreMulSum || !communicators.plan(spec.request()).ok()) continue;
         for (spec.count = 1; spec.count <= 33; ++spec.count) {
           const std::size_t bytes = spec.count * elementBytes(spec.type);
-          const std::size_t sent = collective == Collective::kReduceScatter ? 2 * bytes : bytes;
-          const std::size_t received = collective == Collective::kAllGather ? 2 * bytes : bytes;
+          const RankPlace place{rank, kRanks, spec.root};
+          const std::size_t sent = bytes * inputBlocks(collective, place);
+          const std::size_t received = bytes * outputBlocks(collective, place);
           std::byte* const send = sends[rank].place(sent, atEnd);
           std::memset(send, 0x3c, sent);
           const rondoResult_t result =

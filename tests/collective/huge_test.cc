@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/any_schedule.h"
+#include "collectives/buffers.h"
 #include "src/planner.h"
 #include "tests/collective/communicators.h"
 #include "tests/collective/rank_team.h"
@@ -17,10 +18,6 @@ namespace rondo::testing {
 namespace {
 
 constexpr std::size_t kTwoToThe31 = std::size_t{1} << 31;
-
-std::size_t elementsWritten(Collective collective, std::size_t count, int ranks) {
-  return collective == Collective::kAllGather ? count * static_cast<std::size_t>(ranks) : count;
-}
 
 /// Appends what `step` writes to the output.
 void appendWrites(const Step& step, std::vector<Span>& writes) {
@@ -37,9 +34,8 @@ void expectWholeOutput(const Plan& plan, const PlanRequest& request, int ranks, 
     for (std::size_t index = 0; index < schedule.size(); ++index)
       appendWrites(schedule.step(index), writes);
   }
-  const bool writesNothing = request.collective == Collective::kReduce && rank != request.root;
   const std::size_t whole =
-      writesNothing ? 0 : elementsWritten(request.collective, request.count, ranks);
+      request.count * outputBlocks(request.collective, {rank, ranks, request.root});
   std::ranges::sort(writes, {}, &Span::offset);
   std::size_t at = 0;
   for (const Span& write : writes) {

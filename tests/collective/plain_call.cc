@@ -26,6 +26,13 @@ rondoResult_t make(const Call& call, rondoComm_t comm) {
                          nullptr);
     case Collective::kBarrier:
       return rondoBarrier(comm, nullptr);
+    case Collective::kAllToAll:
+      return rondoAllToAll(send.data(), recv.data(), call.count, call.type, comm, nullptr);
+    case Collective::kGather:
+      return rondoGather(send.data(), recv.data(), call.count, call.type, call.root, comm, nullptr);
+    case Collective::kScatter:
+      return rondoScatter(send.data(), recv.data(), call.count, call.type, call.root, comm,
+                          nullptr);
   }
   return rondoInternalError;
 }

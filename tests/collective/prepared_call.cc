@@ -5,19 +5,13 @@
 #include <sstream>
 #include <utility>
 
+#include "collectives/buffers.h"
+
 namespace rondo::testing {
 
 namespace {
 
 constexpr std::byte kUntouched{0xee};
-
-std::size_t blocksSent(Collective collective, int ranks) {
-  return collective == Collective::kReduceScatter ? static_cast<std::size_t>(ranks) : 1;
-}
-
-std::size_t blocksReceived(Collective collective, int ranks) {
-  return collective == Collective::kAllGather ? static_cast<std::size_t>(ranks) : 1;
-}
 
 rondoDataType_t publicType(DataType type) {
   return static_cast<rondoDataType_t>(type);
@@ -57,7 +51,8 @@ PreparedCall::PreparedCall(const CallSpec& spec,
     Rank& rank = ranks_[static_cast<std::size_t>(number)];
     rank.comm = communicators[number];
     const std::uint64_t seed = scramble(spec.seed) + static_cast<std::uint64_t>(number) * 7919;
-    const std::size_t sent = spec.count * blocksSent(spec.collective, communicators.ranks());
+    const RankPlace place{number, communicators.ranks(), spec.root};
+    const std::size_t sent = spec.count * inputBlocks(spec.collective, place);
     rank.input = inputs.empty() ? makeInput(spec.type, spec.inputs, sent, seed)
                                 : std::move(inputs[static_cast<std::size_t>(number)]);
     if (spec.op == ReduceOp::kPreMulSum) {
@@ -72,20 +67,18 @@ PreparedCall::PreparedCall(const CallSpec& spec,
 void PreparedCall::layOut(Rank& rank, int number) {
   const int ranks = static_cast<int>(ranks_.size());
   const std::size_t blockBytes = spec_.count * elementBytes(spec_.type);
-  const bool isRoot = !hasRoot(spec_.collective) || number == spec_.root;
-  rank.sendBytes = blockBytes * blocksSent(spec_.collective, ranks);
-  rank.recvBytes = blockBytes * blocksReceived(spec_.collective, ranks);
-  if (spec_.collective == Collective::kBroadcast && !isRoot) rank.sendBytes = 0;
-  if (spec_.collective == Collective::kReduce && !isRoot) rank.recvBytes = 0;
-  rank.shared = spec_.inPlace && isRoot;
+  const RankPlace place{number, ranks, spec_.root};
+  rank.sendBytes = blockBytes * inputBlocks(spec_.collective, place);
+  rank.recvBytes = blockBytes * outputBlocks(spec_.collective, place);
+  rank.shared = spec_.inPlace && (!hasRoot(spec_.collective) || number == spec_.root);
   if (!rank.shared) {
     rank.send = GuardedBuffer(rank.sendBytes, spec_.sendShift);
     rank.recv = GuardedBuffer(rank.recvBytes, spec_.recvShift);
     return;
   }
   const std::size_t ownBlock = blockBytes * static_cast<std::size_t>(number);
-  if (spec_.collective == Collective::kReduceScatter) rank.recvAt = ownBlock;
-  if (spec_.collective == Collective::kAllGather) rank.sendAt = ownBlock;
+  if (rank.sendBytes > rank.recvBytes) rank.recvAt = ownBlock;
+  if (rank.sendBytes < rank.recvBytes) rank.sendAt = ownBlock;
   rank.send = GuardedBuffer(std::max(rank.sendBytes, rank.recvBytes), spec_.sendShift);
 }
 
@@ -147,6 +140,12 @@ rondoResult_t PreparedCall::call(Rank& rank, rondoRedOp_t op) const {
       return rondoReduce(send, recv, count, type, op, spec_.root, rank.comm, nullptr);
     case Collective::kBarrier:
       return rondoBarrier(rank.comm, nullptr);
+    case Collective::kAllToAll:
+      return rondoAllToAll(send, recv, count, type, rank.comm, nullptr);
+    case Collective::kGather:
+      return rondoGather(send, recv, count, type, spec_.root, rank.comm, nullptr);
+    case Collective::kScatter:
+      return rondoScatter(send, recv, count, type, spec_.root, rank.comm, nullptr);
   }
   return rondoInternalError;
 }
@@ -160,22 +159,33 @@ void PreparedCall::expectResults(const Communicators& communicators) {
     inputs.push_back(rank.input);
     factors.push_back(rank.factor);
   }
-  Bytes all;
+  Bytes reduced;
   if (isReduction(spec_.collective)) {
     const Result<Plan> plan = communicators.plan(spec_.request());
     if (!plan.ok()) return;  // the call will be refused too
-    all = reduceNaively({spec_.request(), communicators.ranks(), *plan}, inputs, factors);
-  } else if (spec_.collective == Collective::kBroadcast) {
-    all = inputs[static_cast<std::size_t>(spec_.root)];
-  } else if (spec_.collective == Collective::kAllGather) {
-    for (const Bytes& input : inputs)
-      all.insert(all.end(), input.begin(), input.end());
+    reduced = reduceNaively({spec_.request(), communicators.ranks(), *plan}, inputs, factors);
   }
-  const bool scatters = spec_.collective == Collective::kReduceScatter;
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const std::size_t bytes = ranks_[rank].recvBytes;
-    expected_[rank] = slice(all, scatters ? rank * bytes : 0, bytes);
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+    expected_[rank] = expectedAt(rank, inputs, reduced);
+}
+
+/// @param reduced empty where the operation only moves
+Bytes PreparedCall::expectedAt(std::size_t rank,
+                               const std::vector<Bytes>& inputs,
+                               const Bytes& reduced) const {
+  const BufferExtents buffers = buffersOf(spec_.collective);
+  const std::size_t blockBytes = spec_.count * elementBytes(spec_.type);
+  const std::size_t block = holdsBlocks(buffers.input) ? rank * blockBytes : 0;
+  const bool reduces = !reduced.empty();
+  const Bytes& fromRoot = reduces ? reduced : inputs[static_cast<std::size_t>(spec_.root)];
+  if (ranks_[rank].recvBytes == 0) return {};
+  if (!holdsBlocks(buffers.output)) return slice(fromRoot, block, blockBytes);
+  Bytes all;
+  for (const Bytes& input : inputs) {
+    const Bytes part = slice(input, block, blockBytes);
+    all.insert(all.end(), part.begin(), part.end());
   }
+  return all;
 }
 
 std::string PreparedCall::verify() {
@@ -202,7 +212,7 @@ std::string PreparedCall::verifyRank(int number) {
   if (rank.sendBytes == 0) return {};
   Bytes wanted = rank.input;
   if (rank.shared && rank.recvBytes != 0) {
-    if (spec_.collective != Collective::kReduceScatter) return {};
+    if (rank.sendBytes <= rank.recvBytes) return {};
     std::memcpy(wanted.data() + rank.recvAt, recvOf(rank), rank.recvBytes);
   }
   fault = describeDifference(spec_.type, false, wanted, {sendOf(rank), rank.sendBytes});

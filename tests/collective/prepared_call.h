@@ -80,6 +80,7 @@ class PreparedCall {
   std::span<std::byte> outputOf(Rank& rank) const;
   rondoResult_t call(Rank& rank, rondoRedOp_t op) const;
   void expectResults(const Communicators& communicators);
+  Bytes expectedAt(std::size_t rank, const std::vector<Bytes>& inputs, const Bytes& reduced) const;
   std::string verifyRank(int number);
 
   CallSpec spec_;

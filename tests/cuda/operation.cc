@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "collectives/any_schedule.h"
+#include "collectives/buffers.h"
 #include "kernels/arithmetic.h"
 #include "kernels/host/lane.h"
 #include "src/check.h"
@@ -21,14 +22,13 @@ constexpr std::byte kUntouched{0xcd};
 /// Bytes behind each output: a pack that is stored whole is seen.
 constexpr std::size_t kMarginBehind = sizeof(device::Pack);
 
+/// Of every rank as if it were the root: what is not used must stay as it is.
 std::size_t inputElems(const PlanRequest& request, int ranks) {
-  const auto all = static_cast<std::size_t>(ranks);
-  return request.collective == Collective::kReduceScatter ? request.count * all : request.count;
+  return request.count * inputBlocks(request.collective, {request.root, ranks, request.root});
 }
 
 std::size_t outputElems(const PlanRequest& request, int ranks) {
-  const auto all = static_cast<std::size_t>(ranks);
-  return request.collective == Collective::kAllGather ? request.count * all : request.count;
+  return request.count * outputBlocks(request.collective, {request.root, ranks, request.root});
 }
 
 PlanRequest requestOf(const OperationShape& shape) {
@@ -72,8 +72,7 @@ RankBuffers makeBuffers(const OperationShape& shape,
   buffers.output.assign(buffers.margin + bytes + kMarginBehind, kUntouched);
   buffers.inPlace = shape.inPlace;
   if (!shape.inPlace) return buffers;
-  if (request.collective == Collective::kAllGather)
-    buffers.inputOffset = static_cast<std::size_t>(rank) * inputBytes;
+  if (inputBytes < outputBytes) buffers.inputOffset = static_cast<std::size_t>(rank) * inputBytes;
   std::ranges::copy(input, buffers.out() + buffers.inputOffset);
   return buffers;
 }

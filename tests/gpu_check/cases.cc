@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "collectives/buffers.h"
 #include "src/config.h"
 #include "src/planner.h"
 
@@ -42,9 +43,7 @@ CheckCall callOf(AlgorithmId algorithm,
                  int ranks,
                  std::uint64_t turn) {
   const Collective collective = algorithmInfo(algorithm).collective;
-  const bool blocks =
-      collective == Collective::kReduceScatter || collective == Collective::kAllGather;
-  const std::size_t parts = blocks ? static_cast<std::size_t>(ranks) : 1;
+  const std::size_t parts = mostBlocks(collective, ranks);
   CheckCall call;
   call.what.collective = collective;
   call.what.algorithm = algorithm;

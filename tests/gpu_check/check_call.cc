@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "collectives/buffers.h"
 #include "src/cli/perf/collective_caller.h"
 #include "tests/collective/test_inputs.h"
 
@@ -16,31 +17,21 @@ constexpr std::byte kUntouched{0xee};
 using perf::CollectiveCaller;
 
 /// How a rank's buffers lie: in elements of the call's blocks.
-struct Extents {
+struct Places {
   std::size_t sent = 0;  // blocks
   std::size_t received = 0;
   std::size_t sendBlock = 0;  // in place: where they begin in the shared buffer
   std::size_t recvBlock = 0;
 };
 
-Extents extentsOf(const CheckCall& call, int ranks, int rank) {
-  const auto n = static_cast<std::size_t>(ranks);
-  const auto own = static_cast<std::size_t>(rank);
-  const bool away = hasRoot(call.what.collective) && rank != call.what.root;
-  switch (call.what.collective) {
-    case Collective::kReduceScatter:
-      return {.sent = n, .received = 1, .recvBlock = own};
-    case Collective::kAllGather:
-      return {.sent = 1, .received = n, .sendBlock = own};
-    case Collective::kBroadcast:
-      return {.sent = away ? std::size_t{0} : 1, .received = 1};
-    case Collective::kReduce:
-      return {.sent = 1, .received = away ? std::size_t{0} : 1};
-    case Collective::kBarrier:
-      return {};
-    default:
-      return {.sent = 1, .received = 1};
-  }
+Places placesOf(const CheckCall& call, int ranks, int rank) {
+  const RankPlace place{rank, ranks, call.what.root};
+  Places places;
+  places.sent = inputBlocks(call.what.collective, place);
+  places.received = outputBlocks(call.what.collective, place);
+  if (places.sent > places.received) places.recvBlock = static_cast<std::size_t>(rank);
+  if (places.sent < places.received) places.sendBlock = static_cast<std::size_t>(rank);
+  return places;
 }
 
 Bytes guarded(std::size_t bytes) {
@@ -94,28 +85,27 @@ std::string CheckCall::text(int ranks) const {
 
 RankMemory memoryBefore(const CheckCall& call, int ranks, int rank) {
   const perf::Case& what = call.what;
-  const Extents extents = extentsOf(call, ranks, rank);
+  const Places places = placesOf(call, ranks, rank);
   const std::size_t elem = elementBytes(what.type);
   const std::size_t block = what.count * elem;
   const std::uint64_t seed = testing::scramble(call.seed) + static_cast<std::uint64_t>(rank) * 7919;
   RankMemory memory;
-  memory.sends = extents.sent > 0;
-  memory.receives = extents.received > 0;
+  memory.sends = places.sent > 0;
+  memory.receives = places.received > 0;
   memory.shared = call.placement == perf::Placement::kInPlace;
   memory.sendAt = kGuardBytes + call.sendShiftElems * elem;
   memory.recvAt = kGuardBytes + call.recvShiftElems * elem;
-  std::size_t firstBytes = call.sendShiftElems * elem + extents.sent * block;
+  std::size_t firstBytes = call.sendShiftElems * elem + places.sent * block;
   if (memory.shared) {
     const std::size_t start = memory.sendAt;
-    firstBytes = call.sendShiftElems * elem + std::max(extents.sent, extents.received) * block;
-    memory.sendAt = start + extents.sendBlock * block;
-    memory.recvAt = start + extents.recvBlock * block;
+    firstBytes = call.sendShiftElems * elem + std::max(places.sent, places.received) * block;
+    memory.sendAt = start + places.sendBlock * block;
+    memory.recvAt = start + places.recvBlock * block;
   }
   memory.first = guarded(firstBytes);
-  if (!memory.shared)
-    memory.second = guarded(call.recvShiftElems * elem + extents.received * block);
+  if (!memory.shared) memory.second = guarded(call.recvShiftElems * elem + places.received * block);
   const Bytes input =
-      testing::makeInput(what.type, testing::InputKind::kOrdinary, extents.sent * what.count, seed);
+      testing::makeInput(what.type, testing::InputKind::kOrdinary, places.sent * what.count, seed);
   std::ranges::copy(input, memory.first.begin() + static_cast<std::ptrdiff_t>(memory.sendAt));
   if (what.op == ReduceOp::kPreMulSum)
     memory.factor = testing::makeInput(what.type, testing::InputKind::kOrdinary, 1, seed + 1);

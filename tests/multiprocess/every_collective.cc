@@ -43,6 +43,38 @@ int failed(rondoComm_t comm, rondoResult_t result) {
   return 1;
 }
 
+namespace {
+
+/// All-to-all, and gather and scatter at some roots.
+int exchangeBlocks(rondoComm_t comm, int ranks, int rank, std::size_t count, int rootStride) {
+  const auto n = static_cast<std::size_t>(ranks);
+  const std::size_t ownBlock = static_cast<std::size_t>(rank) * count;
+  const std::vector<float> own = contribution(rank, count * n);
+  std::vector<float> block(count);
+  std::vector<float> all(count * n);
+  int wrong =
+      failed(comm, rondoAllToAll(own.data(), all.data(), count, rondoFloat32, comm, nullptr));
+  wrong += countWrong("all_to_all", all, [&](std::size_t i) {
+    return value(static_cast<int>(i / count), ownBlock + i % count);
+  });
+  for (int root = 0; root < ranks; root += rootStride) {
+    const bool isRoot = rank == root;
+    wrong += failed(comm, rondoGather(own.data(), isRoot ? all.data() : nullptr, count,
+                                      rondoFloat32, root, comm, nullptr));
+    if (isRoot) {
+      wrong += countWrong("gather", all, [&](std::size_t i) {
+        return value(static_cast<int>(i / count), i % count);
+      });
+    }
+    wrong += failed(comm, rondoScatter(isRoot ? own.data() : nullptr, block.data(), count,
+                                       rondoFloat32, root, comm, nullptr));
+    wrong += countWrong("scatter", block, [&](std::size_t i) { return value(root, ownBlock + i); });
+  }
+  return wrong;
+}
+
+}  // namespace
+
 int callEverything(rondoComm_t comm, int ranks, int rank, std::size_t count, int rootStride) {
   const auto n = static_cast<std::size_t>(ranks);
   const std::vector<float> own = contribution(rank, count * n);
@@ -69,6 +101,7 @@ int callEverything(rondoComm_t comm, int ranks, int rank, std::size_t count, int
       wrong += countWrong("reduce", result, [&](std::size_t i) { return sumOfValues(ranks, i); });
     }
   }
+  wrong += exchangeBlocks(comm, ranks, rank, count, rootStride);
   return wrong + failed(comm, rondoBarrier(comm, nullptr));
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 
+#include "collectives/buffers.h"
 #include "collectives/registry.h"
 #include "tests/schedule/failure.h"
 
@@ -14,7 +15,7 @@ struct Call {
   AlgorithmId algorithm{};
   int root = 0;
   int channel = 0;
-  /// Elements of a user buffer; for reduce-scatter and all-gather elements of one block.
+  /// Elements of a user buffer; of one block, where a buffer holds one per rank.
   std::size_t bufferElems = 0;
   Span share;
   std::size_t chunkElems = 1;
@@ -31,6 +32,7 @@ struct Call {
             .root = root,
             .channel = channel,
             .layout = Layout(bufferElems),
+            .outputLayout = Layout(bufferElems),
             .share = share,
             .chunkElems = chunkElems,
             .grain = grain};
@@ -38,38 +40,17 @@ struct Call {
 
   /// 0 where the input may be null.
   std::size_t inputElems(int rank, int ranks) const {
-    switch (collective()) {
-      case Collective::kReduceScatter:
-        return bufferElems * static_cast<std::size_t>(ranks);
-      case Collective::kBroadcast:
-        return rank == root ? bufferElems : 0;
-      case Collective::kBarrier:
-        return 0;
-      default:
-        return bufferElems;
-    }
+    return bufferElems * inputBlocks(collective(), {rank, ranks, root});
   }
 
   /// 0 where the output may be null.
   std::size_t outputElems(int rank, int ranks) const {
-    switch (collective()) {
-      case Collective::kAllGather:
-        return bufferElems * static_cast<std::size_t>(ranks);
-      case Collective::kReduce:
-        return rank == root ? bufferElems : 0;
-      case Collective::kBarrier:
-        return 0;
-      default:
-        return bufferElems;
-    }
+    return bufferElems * outputBlocks(collective(), {rank, ranks, root});
   }
 
   /// In place, element i of the input is element i + aliasShift of the output.
   std::ptrdiff_t aliasShift(int rank) const {
-    const auto ownBlock = static_cast<std::ptrdiff_t>(bufferElems) * rank;
-    if (collective() == Collective::kAllGather) return ownBlock;
-    if (collective() == Collective::kReduceScatter) return -ownBlock;
-    return 0;
+    return static_cast<std::ptrdiff_t>(bufferElems) * inPlaceBlocks(collective(), rank);
   }
 
   std::string text() const {

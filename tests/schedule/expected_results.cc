@@ -36,23 +36,26 @@ ExpectedResults::ExpectedResults(const Call& call, std::size_t callIndex, int ra
 }
 
 std::size_t ExpectedResults::element(int rank, std::size_t at) const {
-  if (call_.collective() == Collective::kAllGather) return at % call_.bufferElems;
-  if (call_.collective() != Collective::kReduceScatter) return at;
-  return static_cast<std::size_t>(rank) * call_.bufferElems + at;
+  const BufferExtents buffers = buffersOf(call_.collective());
+  const std::size_t inBlock = holdsBlocks(buffers.output) ? at % call_.bufferElems : at;
+  const std::size_t block = holdsBlocks(buffers.input) ? static_cast<std::size_t>(rank) : 0;
+  return block * call_.bufferElems + inBlock;
 }
 
 RankSet ExpectedResults::contributors(std::size_t at) const {
   if (isReduction(call_.collective())) return RankSet::all(ranks_);
-  if (call_.collective() == Collective::kBroadcast) return RankSet::of(call_.root);
-  return RankSet::of(static_cast<int>(at / call_.bufferElems));
+  return RankSet::of(mover(at));
+}
+
+/// Of an operation that only moves: whose input output element `at` is from.
+int ExpectedResults::mover(std::size_t at) const {
+  if (!holdsBlocks(buffersOf(call_.collective()).output)) return call_.root;
+  return static_cast<int>(at / call_.bufferElems);
 }
 
 Expression ExpectedResults::expression(int rank, std::size_t at) {
+  if (!isReduction(call_.collective())) return input(mover(at), element(rank, at));
   switch (call_.collective()) {
-    case Collective::kBroadcast:
-      return input(call_.root, at);
-    case Collective::kAllGather:
-      return input(static_cast<int>(at / call_.bufferElems), at % call_.bufferElems);
     case Collective::kReduceScatter:
       return reduced(element(rank, at), rank);
     case Collective::kReduce:

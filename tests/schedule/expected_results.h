@@ -32,6 +32,7 @@ class ExpectedResults {
     return inputExpression(callIndex_, rank, element);
   }
 
+  int mover(std::size_t at) const;
   Expression reduced(std::size_t element, int owner) const;
   Expression rankOrderSum(std::size_t element) const;
   Expression ringSum(std::size_t element, int owner) const;

@@ -101,6 +101,20 @@ std::map<std::string, Formula> allFormulas() {
     const int hops = at.ranks - 1 + (at.root == at.ranks - 1 ? 0 : 1);
     return PerLoop{root && !last ? 2 : 1, root && last ? 0 : 1, hops};
   };
+  formulas["all_to_all_direct"] = [](const Place& at) {
+    return PerLoop{2 * at.ranks - 1, at.ranks - 1, at.ranks > 1 ? 1 : 0};
+  };
+  formulas["all_to_all_pairwise"] = [](const Place& at) {
+    return PerLoop{2 * at.ranks - 1, at.ranks - 1, at.ranks > 2 ? at.ranks : at.ranks - 1};
+  };
+  formulas["gather_direct"] = [](const Place& at) {
+    const bool root = at.rank == at.root;
+    return PerLoop{root ? at.ranks : 1, root ? 0 : 1, at.ranks > 1 ? 1 : 0};
+  };
+  formulas["scatter_direct"] = [](const Place& at) {
+    const bool root = at.rank == at.root;
+    return PerLoop{root ? at.ranks : 1, root ? at.ranks - 1 : 0, at.ranks > 1 ? 1 : 0};
+  };
   formulas["barrier_dissemination"] = [](const Place& at) {
     const int rounds = log2Ceil(at.ranks);
     return PerLoop{rounds == 0 ? 0 : rounds + 1, rounds, rounds};

@@ -50,10 +50,6 @@ class CallList {
   std::vector<Call> calls_;
 };
 
-bool hasBlocks(Collective collective) {
-  return collective == Collective::kReduceScatter || collective == Collective::kAllGather;
-}
-
 bool usesChannel(const AlgorithmInfo& info) {
   return info.naturalChannels > 1;
 }
@@ -86,7 +82,7 @@ std::vector<Call> callsOfAllShapes(AlgorithmId algorithm, int ranks, int root, b
   const std::size_t loops = manyLoops(info, n);
   CallList calls(common, leastChunk);
   // With a block per rank, sizes near n are nothing special, and cost n^3 elements.
-  const bool nearRanks = !hasBlocks(info.collective) || ranks <= 16;
+  const bool nearRanks = mostBlocks(info.collective, ranks) == 1 || ranks <= 16;
   calls.add(0, 3, 1, 0, 0);
   calls.add(0, 3, 1, 2, 1);
   calls.add(1, 3, 1, 2, 1);

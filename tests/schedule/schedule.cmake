@@ -25,6 +25,12 @@ rondo_add_test(schedule_depth_one_test LABELS schedule
 rondo_add_test(schedule_sequence_test LABELS schedule
   SOURCES sequence_test.cc
   LIBRARIES rondo_schedule_matrix)
+rondo_add_test(schedule_message_rounds_test LABELS schedule
+  SOURCES message_rounds_test.cc
+  LIBRARIES rondo_kernels_host)
+rondo_add_test(schedule_varied_blocks_test LABELS schedule
+  SOURCES varied_blocks_test.cc
+  LIBRARIES rondo_collectives)
 rondo_add_test(schedule_mutants_test LABELS schedule
   SOURCES mutants_test.cc mutants.cc
   LIBRARIES rondo_schedule_verifier)

@@ -20,7 +20,7 @@ rondo_add_test(faulty_transport_test LABELS fault
 # thousands of cases. What one process may use for slots is then used by all of them: no limit. The quick suites run under sanitizers, too: they take those with the label
 # collective.
 foreach(transport IN ITEMS shm tcp)
-  foreach(suite IN ITEMS matrix axis soak failure mismatch split)
+  foreach(suite IN ITEMS matrix axis soak failure mismatch split group message_soak varied)
     set(labels multiprocess)
     if(suite MATCHES "^(soak|failure|split)$")
       list(APPEND labels collective)
@@ -32,7 +32,7 @@ foreach(transport IN ITEMS shm tcp)
 endforeach()
 
 # Half of the ranks believe to be on another host: memory inside the halves, tcp between them.
-foreach(suite IN ITEMS matrix soak failure mismatch split)
+foreach(suite IN ITEMS matrix soak failure mismatch split group message_soak varied)
   rondo_add_command_test(mixed_${suite}_test LABELS multiprocess TIMEOUT 600
     COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 RONDOTEST_HOSTS=2
       $<TARGET_FILE:collective_${suite}_test>)

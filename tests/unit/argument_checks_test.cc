@@ -20,7 +20,8 @@ constexpr Caller kCaller{.rank = 2, .ranks = 4};
 
 constexpr Collective kDataCollectives[] = {Collective::kAllReduce, Collective::kReduceScatter,
                                            Collective::kAllGather, Collective::kBroadcast,
-                                           Collective::kReduce};
+                                           Collective::kReduce,    Collective::kAllToAll,
+                                           Collective::kGather,    Collective::kScatter};
 
 /// Memory for any call of kCount floats by four ranks, and a legal call of each collective.
 class ArgumentChecks : public testing::Test {
@@ -124,7 +125,8 @@ TEST_F(ArgumentChecks, PreMulSum) {
 }
 
 TEST_F(ArgumentChecks, RootsThatAreNoRank) {
-  for (const Collective collective : {Collective::kBroadcast, Collective::kReduce}) {
+  for (const Collective collective :
+       {Collective::kBroadcast, Collective::kReduce, Collective::kGather, Collective::kScatter}) {
     for (const int root : {-1, 4}) {
       RawCall raw = legalCall(collective);
       raw.root = root;
@@ -167,6 +169,16 @@ TEST_F(ArgumentChecks, BuffersThatARankDoesNotNeedAreNotLookedAt) {
   reduce.recv = reinterpret_cast<void*>(1);
   ASSERT_TRUE(check(reduce).ok());
   EXPECT_EQ(check(reduce)->recv, nullptr);
+  RawCall gather = legalCall(Collective::kGather);
+  gather.root = 0;
+  gather.recv = reinterpret_cast<void*>(1);
+  ASSERT_TRUE(check(gather).ok());
+  EXPECT_EQ(check(gather)->recv, nullptr);
+  RawCall scatter = legalCall(Collective::kScatter);
+  scatter.root = 0;
+  scatter.send = reinterpret_cast<const void*>(1);
+  ASSERT_TRUE(check(scatter).ok());
+  EXPECT_EQ(check(scatter)->send, nullptr);
 }
 
 TEST_F(ArgumentChecks, NothingIsLookedAtWithCountZero) {
@@ -199,18 +211,22 @@ TEST_F(ArgumentChecks, MisalignedBuffers) {
 }
 
 TEST_F(ArgumentChecks, InPlaceForms) {
-  for (const Collective collective :
-       {Collective::kAllReduce, Collective::kBroadcast, Collective::kReduce}) {
+  for (const Collective collective : {Collective::kAllReduce, Collective::kBroadcast,
+                                      Collective::kReduce, Collective::kAllToAll}) {
     RawCall raw = legalCall(collective);
     raw.recv = first_;
     EXPECT_TRUE(check(raw).ok());
   }
-  RawCall scatter = legalCall(Collective::kReduceScatter);
-  scatter.recv = first_ + kCaller.rank * kCount;
-  EXPECT_TRUE(check(scatter).ok());
-  RawCall gather = legalCall(Collective::kAllGather);
-  gather.send = second_ + kCaller.rank * kCount;
-  EXPECT_TRUE(check(gather).ok());
+  for (const Collective collective : {Collective::kReduceScatter, Collective::kScatter}) {
+    RawCall scatter = legalCall(collective);
+    scatter.recv = first_ + kCaller.rank * kCount;
+    EXPECT_TRUE(check(scatter).ok());
+  }
+  for (const Collective collective : {Collective::kAllGather, Collective::kGather}) {
+    RawCall gather = legalCall(collective);
+    gather.send = second_ + kCaller.rank * kCount;
+    EXPECT_TRUE(check(gather).ok());
+  }
 }
 
 TEST_F(ArgumentChecks, PartialOverlap) {
@@ -225,12 +241,19 @@ TEST_F(ArgumentChecks, PartialOverlap) {
     raw.recv = first_;
     expectRefused(raw, {"overlap"});
   }
-  RawCall scatter = legalCall(Collective::kReduceScatter);
-  scatter.recv = first_;  // rank 0's block
-  expectRefused(scatter, {"overlap", "recv equal to send + rank x count"});
-  RawCall gather = legalCall(Collective::kAllGather);
-  gather.send = second_ + kElems - 1;
-  expectRefused(gather, {"overlap", "send equal to recv + rank x count"});
+  for (const Collective collective : {Collective::kReduceScatter, Collective::kScatter}) {
+    RawCall scatter = legalCall(collective);
+    scatter.recv = first_;  // rank 0's block
+    expectRefused(scatter, {"overlap", "recv equal to send + rank x count"});
+  }
+  for (const Collective collective : {Collective::kAllGather, Collective::kGather}) {
+    RawCall gather = legalCall(collective);
+    gather.send = second_ + kElems - 1;
+    expectRefused(gather, {"overlap", "send equal to recv + rank x count"});
+  }
+  RawCall exchange = legalCall(Collective::kAllToAll);
+  exchange.recv = first_ + kCount;  // one block on
+  expectRefused(exchange, {"overlap", "recv equal to send for in place"});
 }
 
 }  // namespace

@@ -94,13 +94,12 @@ Status readShown(const ExplainFlags& flags, ExplainRequest& request) {
 }  // namespace
 
 void addExplainFlags(CLI::App& app, ExplainFlags& flags) {
-  app.add_option("OPERATION", flags.operation,
-                 "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier");
+  app.add_option("OPERATION", flags.operation, "One of " + namesOfCollectives());
   app.add_option("SIZE", flags.size, "Bytes, as rondo perf counts them; K, M, G are allowed");
   app.add_option("--ranks,--threads", flags.ranks, "Ranks [4]");
   app.add_option("-d,--datatype", flags.type, "Element type [float]");
   app.add_option("-o,--op", flags.op, "sum, prod, min, max, avg or premulsum [sum]");
-  app.add_option("-r,--root", flags.root, "Root of broadcast and reduce [0]");
+  app.add_option("-r,--root", flags.root, "Root, where there is one [0]");
   app.add_option("--rank", flags.rank, "Show the steps of this rank only");
   app.add_option("--algorithm", flags.algorithm, "Explain this one [the planner's choice]");
   app.add_option("--channels", flags.channels, "Parallel lanes, 1 to 32");

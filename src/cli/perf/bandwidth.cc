@@ -1,17 +1,8 @@
 #include "src/cli/perf/bandwidth.h"
 
+#include "collectives/buffers.h"
+
 namespace rondo::perf {
-
-namespace {
-
-/// Blocks of `count` elements that S consists of.
-std::size_t blocksOf(Collective collective, int ranks) {
-  const bool perRank =
-      collective == Collective::kReduceScatter || collective == Collective::kAllGather;
-  return perRank ? static_cast<std::size_t>(ranks) : 1;
-}
-
-}  // namespace
 
 double busFactor(Collective collective, int ranks) {
   const double part = static_cast<double>(ranks - 1) / ranks;
@@ -20,6 +11,9 @@ double busFactor(Collective collective, int ranks) {
       return 2 * part;
     case Collective::kReduceScatter:
     case Collective::kAllGather:
+    case Collective::kAllToAll:
+    case Collective::kGather:
+    case Collective::kScatter:
       return part;
     default:
       return 1;
@@ -34,11 +28,11 @@ Bandwidth bandwidthOf(Collective collective, int ranks, std::size_t bytes, doubl
 
 std::size_t countForBytes(Collective collective, DataType type, int ranks, std::size_t bytes) {
   if (collective == Collective::kBarrier) return 0;
-  return bytes / elementBytes(type) / blocksOf(collective, ranks);
+  return bytes / elementBytes(type) / mostBlocks(collective, ranks);
 }
 
 std::size_t bytesOfCount(Collective collective, DataType type, int ranks, std::size_t count) {
-  return count * elementBytes(type) * blocksOf(collective, ranks);
+  return count * elementBytes(type) * mostBlocks(collective, ranks);
 }
 
 }  // namespace rondo::perf

@@ -70,6 +70,12 @@ rondoResult_t CollectiveCaller::call(const void* send, void* recv, rondoStream_t
       return rondoReduce(send, recv, what_.count, type_, op_, what_.root, comm_, stream);
     case Collective::kBarrier:
       return rondoBarrier(comm_, stream);
+    case Collective::kAllToAll:
+      return rondoAllToAll(send, recv, what_.count, type_, comm_, stream);
+    case Collective::kGather:
+      return rondoGather(send, recv, what_.count, type_, what_.root, comm_, stream);
+    case Collective::kScatter:
+      return rondoScatter(send, recv, what_.count, type_, what_.root, comm_, stream);
   }
   return rondoInternalError;
 }

@@ -205,7 +205,7 @@ void addOperationFlags(CLI::App& app, PerfFlags& flags) {
   app.add_option("-o,--op", flags.op,
                  "sum, prod, min, max, avg, premulsum (or mulsum), or all [sum]")
       ->group(group);
-  app.add_option("-r,--root", flags.root, "Root of broadcast and reduce, or all [0]")->group(group);
+  app.add_option("-r,--root", flags.root, "Root where there is one, or all [0]")->group(group);
   app.add_option("--algorithm", flags.algorithm,
                  "Name, or all in turn; `rondo explain --list` has them [the planner's choice]")
       ->group(group);
@@ -255,8 +255,9 @@ void addOutputFlags(CLI::App& app, PerfFlags& flags) {
 
 void addPerfFlags(CLI::App& app, PerfFlags& flags) {
   app.add_option("OPERATION", flags.operations,
-                 "all_reduce, reduce_scatter, all_gather, broadcast, reduce or barrier; several "
-                 "are measured one after another")
+                 "One of " + cli::namesOfCollectives() +
+                     "; several "
+                     "are measured one after another")
       ->required();
   addSizeFlags(app, flags);
   addOperationFlags(app, flags);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/buffers.h"
 #include "src/cli/perf/predictable_values.h"
 
 namespace rondo::perf {
@@ -56,29 +57,11 @@ PredictableData::PredictableData(const PredictableCall& call)
 }
 
 std::size_t PredictableData::inputElems(int rank) const {
-  switch (call_.collective) {
-    case Collective::kReduceScatter:
-      return call_.count * static_cast<std::size_t>(call_.ranks);
-    case Collective::kBroadcast:
-      return rank == call_.root ? call_.count : 0;
-    case Collective::kBarrier:
-      return 0;
-    default:
-      return call_.count;
-  }
+  return call_.count * inputBlocks(call_.collective, {rank, call_.ranks, call_.root});
 }
 
 std::size_t PredictableData::outputElems(int rank) const {
-  switch (call_.collective) {
-    case Collective::kAllGather:
-      return call_.count * static_cast<std::size_t>(call_.ranks);
-    case Collective::kReduce:
-      return rank == call_.root ? call_.count : 0;
-    case Collective::kBarrier:
-      return 0;
-    default:
-      return call_.count;
-  }
+  return call_.count * outputBlocks(call_.collective, {rank, call_.ranks, call_.root});
 }
 
 PredictableData::Piece PredictableData::inputPiece(int rank) const {
@@ -86,20 +69,31 @@ PredictableData::Piece PredictableData::inputPiece(int rank) const {
 }
 
 std::vector<PredictableData::Piece> PredictableData::outputPieces(int rank) const {
+  const std::size_t ownBlock = static_cast<std::size_t>(rank) * call_.count;
+  const Table& fromRoot = inputs_[static_cast<std::size_t>(call_.root)];
+  if (outputElems(rank) == 0) return {};
   switch (call_.collective) {
-    case Collective::kAllGather: {
-      std::vector<Piece> pieces;
-      for (const Table& table : inputs_)
-        pieces.push_back({&table, 0, call_.count});
-      return pieces;
-    }
+    case Collective::kAllGather:
+    case Collective::kGather:
+      return pieceOfEach(0);
+    case Collective::kAllToAll:
+      return pieceOfEach(ownBlock);
     case Collective::kBroadcast:
-      return {{&inputs_[static_cast<std::size_t>(call_.root)], 0, call_.count}};
+      return {{&fromRoot, 0, call_.count}};
+    case Collective::kScatter:
+      return {{&fromRoot, ownBlock, call_.count}};
     case Collective::kReduceScatter:
-      return {{&reduced_, static_cast<std::size_t>(rank) * call_.count, call_.count}};
+      return {{&reduced_, ownBlock, call_.count}};
     default:
-      return {{&reduced_, 0, outputElems(rank)}};
+      return {{&reduced_, 0, call_.count}};
   }
+}
+
+std::vector<PredictableData::Piece> PredictableData::pieceOfEach(std::size_t first) const {
+  std::vector<Piece> pieces;
+  for (const Table& table : inputs_)
+    pieces.push_back({&table, first, call_.count});
+  return pieces;
 }
 
 void PredictableData::write(std::span<const Piece> pieces, std::span<std::byte> to) const {

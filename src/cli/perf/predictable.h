@@ -30,8 +30,8 @@ struct PredictableCall {
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;  ///< reductions only
   int ranks = 1;
-  int root = 0;           ///< broadcast and reduce only
-  std::size_t count = 0;  ///< as the call is given it: of one block for reduce-scatter, all-gather
+  int root = 0;           ///< where there is one
+  std::size_t count = 0;  ///< as the call is given it
   std::uint64_t seed = 0;
 };
 
@@ -83,6 +83,8 @@ class PredictableData {
 
   Piece inputPiece(int rank) const;
   std::vector<Piece> outputPieces(int rank) const;
+  /// A block of every rank's input, from element `first` of each.
+  std::vector<Piece> pieceOfEach(std::size_t first) const;
   void write(std::span<const Piece> pieces, std::span<std::byte> to) const;
   Mismatch check(std::span<const Piece> pieces, std::span<const std::byte> found) const;
 

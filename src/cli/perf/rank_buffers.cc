@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "collectives/buffers.h"
+
 namespace rondo::perf {
 
 namespace {
@@ -48,8 +50,8 @@ Result<RankBuffers> RankBuffers::create(const Case& what,
   }
   // The smaller one is this rank's block of the larger one.
   const std::size_t block = static_cast<std::size_t>(rank) * std::min(inputBytes, outputBytes);
-  const bool gathers = what.collective == Collective::kAllGather;
-  const bool scatters = what.collective == Collective::kReduceScatter;
+  const bool gathers = inputBytes < outputBytes;
+  const bool scatters = inputBytes > outputBytes;
   buffers.input_ = buffers.first_->bytes().subspan(gathers ? block : 0, inputBytes);
   buffers.output_ = buffers.first_->bytes().subspan(scatters ? block : 0, outputBytes);
   return buffers;
@@ -94,18 +96,12 @@ void RankBuffers::reportInput(CheckReport& report) const {
 }
 
 std::size_t bufferBytes(const Case& what, int ranks) {
-  const auto n = static_cast<std::size_t>(ranks);
-  const std::size_t block = what.count * elementBytes(what.type);
-  switch (what.collective) {
-    case Collective::kReduceScatter:
-    case Collective::kAllGather:
-      return n * (block + n * block);
-    case Collective::kBroadcast:
-    case Collective::kReduce:
-      return (n + 1) * block;
-    default:
-      return 2 * n * block;
+  std::size_t blocks = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const RankPlace place{rank, ranks, what.root};
+    blocks += inputBlocks(what.collective, place) + outputBlocks(what.collective, place);
   }
+  return blocks * what.count * elementBytes(what.type);
 }
 
 }  // namespace rondo::perf

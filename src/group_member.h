@@ -1,0 +1,73 @@
+// What one rank does in a group: its messages, and its collectives one after another, all moved on
+// a step at a time, so that one thread can drive several ranks (src/group_run.h).
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <optional>
+
+#include "kernels/host/executor.h"
+#include "kernels/host/waiter.h"
+#include "src/communicator.h"
+#include "src/group_calls.h"
+#include "src/message_operation.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// Has the communicator for as long as it lives. @threads one
+class GroupMember {
+ public:
+  /// Waits until no other call runs on `communicator`, which must be on host memory.
+  GroupMember(Communicator& communicator, GroupCalls calls);
+
+  /// Prepares what needs no other rank; nothing is sent before all members of a group could.
+  /// @errors as Communicator::run()
+  Status begin();
+
+  /// Does what can be done without waiting.
+  /// @return whether something moved
+  /// @errors the communicator's failure
+  Result<bool> step();
+
+  bool done() const { return done_; }
+
+  /// To be called now and then while nothing moves: looks whether the ranks that are waited for
+  /// can still come, and how long that has taken.
+  /// @errors the communicator's failure
+  Status check(const host::Waiter& waiter);
+
+  /// Ends the communicator on all ranks, unless this member is done.
+  void giveUp(const Status& reason);
+
+  host::WaitPlace& place() const { return communicator_->group_->waitPlace(communicator_->rank_); }
+
+  const host::WaitPolicy& policy() const { return communicator_->waitPolicy_; }
+
+ private:
+  Status beginNextCollective();
+  Result<bool> stepCollectives();
+  Result<bool> stepMessages();
+  Status checkCollective(const host::Waiter& waiter);
+  Status checkMessages(const host::Waiter& waiter);
+  Status checkSender(const host::MessageLane::Wait& wait);
+  Status failedMatch(const host::MessageLane::Wait& wait);
+
+  bool messagesWait() const { return messages_.has_value() && !messagesDone_; }
+
+  Communicator* communicator_;
+  std::unique_lock<std::mutex> turn_;
+  GroupCalls calls_;
+  std::optional<MessageOperation> messages_;
+  bool messagesBegun_ = false;
+  bool messagesDone_ = false;
+  bool messagesWarned_ = false;
+  std::size_t nextCollective_ = 0;
+  PreparedOperation* operation_ = nullptr;  // the collective that runs; null: none
+  bool stepsDone_ = false;                  // of it, but what it posted may not have left
+  host::Work work_;
+  Communicator::Watch watch_;
+  bool done_ = false;
+};
+
+}  // namespace rondo

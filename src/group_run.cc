@@ -1,0 +1,89 @@
+#include "src/group_run.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace rondo {
+
+namespace {
+
+/// Sleeps of a thread that waits for several ranks: it can sleep at one of their doors only.
+constexpr std::chrono::microseconds kSharedNap{100};
+
+/// The wait places of several ranks as one.
+class GroupPlace final : public host::WaitPlace {
+ public:
+  explicit GroupPlace(std::deque<GroupMember>& members) : members_(&members) {}
+
+  bool progress() override { return false; }  // members see to that in their steps
+
+  bool flushed() const override { return true; }
+
+  void prepareSleep() override { members_->front().place().prepareSleep(); }
+
+  void stayAwake() override { members_->front().place().stayAwake(); }
+
+  void sleep(std::chrono::microseconds atMost) override {
+    members_->front().place().sleep(members_->size() == 1 ? atMost : std::min(atMost, kSharedNap));
+  }
+
+ private:
+  std::deque<GroupMember>* members_;
+};
+
+/// One turn of every member that is not done.
+struct GroupTurn {
+  bool moved = false;
+  bool finished = true;
+};
+
+Result<GroupTurn> takeTurn(std::deque<GroupMember>& members) {
+  GroupTurn turn;
+  for (GroupMember& member : members) {
+    if (member.done()) continue;
+    const Result<bool> moved = member.step();
+    RONDO_RETURN_IF_ERROR(moved.status());
+    turn.moved |= *moved;
+    turn.finished &= member.done();
+  }
+  return turn;
+}
+
+Status drive(std::deque<GroupMember>& members) {
+  std::uint32_t neverRaised = 0;  // members look at their own flags
+  GroupPlace place(members);
+  host::Waiter waiter(members.front().policy(), neverRaised, place);
+  for (;;) {
+    const Result<GroupTurn> turn = takeTurn(members);
+    RONDO_RETURN_IF_ERROR(turn.status());
+    if (turn->finished) return {};
+    if (turn->moved) {
+      waiter.progressed();
+      continue;
+    }
+    if (waiter.pause() != host::WaitResult::kCheckPeers) continue;
+    for (GroupMember& member : members)
+      RONDO_RETURN_IF_ERROR(member.check(waiter));
+  }
+}
+
+}  // namespace
+
+Status runGroup(std::vector<GroupPart> parts) {
+  if (parts.empty()) return {};
+  // In one order in all threads, so that two groups never wait for each other's communicators.
+  std::ranges::sort(parts, {}, &GroupPart::communicator);
+  std::deque<GroupMember> members;
+  for (GroupPart& part : parts)
+    members.emplace_back(*part.communicator, std::move(part.calls));
+  for (GroupMember& member : members)
+    RONDO_RETURN_IF_ERROR(member.begin());
+  Status driven = drive(members);
+  if (driven.ok()) return driven;
+  for (GroupMember& member : members)
+    member.giveUp(driven);
+  return driven;
+}
+
+}  // namespace rondo

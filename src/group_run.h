@@ -1,0 +1,25 @@
+// Drives the ranks of a group in the calling thread: all of them in turns, so that ranks that wait
+// for each other may belong to one thread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/group_member.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// One communicator's part of a group.
+struct GroupPart {
+  Communicator* communicator = nullptr;
+  GroupCalls calls;
+};
+
+/// Carries out all calls of a group. Each communicator appears once and is on host memory.
+/// @order  on return all results are complete on the ranks of the group
+/// @errors an argument error of the group as a whole (nothing was sent); a failure of one of its
+///   communicators, which then have all failed whose calls were not complete
+Status runGroup(std::vector<GroupPart> parts);
+
+}  // namespace rondo

@@ -1,0 +1,91 @@
+// The point-to-point calls of one rank in one group, bound to connections: one operation, run a
+// step at a time (collectives/point_to_point/message_rounds.h has its order).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/host/message_lane.h"
+#include "src/connection_ends.h"
+#include "src/message_call.h"
+#include "src/status.h"
+
+namespace rondo {
+
+/// Messages between this rank and each other one so far, for error messages: the k-th that one
+/// sends is the k-th that the other receives.
+class MessageCounts {
+ public:
+  explicit MessageCounts(int ranks)
+      : sent_(static_cast<std::size_t>(ranks)), received_(static_cast<std::size_t>(ranks)) {}
+
+  /// The number of this message among those from or to its peer; 1 is the first.
+  std::uint64_t next(const MessageCall& call) {
+    return ++(call.sends ? sent_ : received_)[static_cast<std::size_t>(call.peer)];
+  }
+
+ private:
+  std::vector<std::uint64_t> sent_;
+  std::vector<std::uint64_t> received_;
+};
+
+/// @threads one at a time.
+class MessageOperation {
+ public:
+  /// Where the operation runs.
+  struct Place {
+    int rank = 0;
+    int ranks = 1;
+    std::size_t slotBytes = 1;
+  };
+
+  /// @param calls in the order in which they were issued
+  /// @errors InvalidArgument (messages to the rank itself that do not fit together; nothing was
+  ///   changed), OutOfMemory
+  static Result<MessageOperation> make(std::vector<MessageCall> calls,
+                                       const Place& place,
+                                       ConnectionEnds& ends,
+                                       MessageCounts& counts);
+
+  /// What came of one step of each lane that was ready.
+  struct Turn {
+    bool moved = false;
+    bool finished = true;
+    /// A message whose slot belongs to another one.
+    std::optional<host::MessageLane::Wait> mismatched;
+  };
+
+  Turn takeTurn();
+
+  /// The first message that cannot go on, and whom it waits for.
+  std::optional<host::MessageLane::Wait> wait();
+
+  /// "recv #4 from rank 3 of float count 100".
+  std::string describe(std::size_t message) const;
+
+  /// The same message as its other end counts it: "send #4 to rank 1".
+  std::string describeOtherEnd(std::size_t message) const;
+
+  /// What the other end must give: "float count 100".
+  std::string labelText(std::size_t message) const { return MessageLabel(calls_[message]).text(); }
+
+ private:
+  MessageOperation(std::vector<MessageCall> calls, const Place& place);
+
+  Status pairOwnMessages();
+  Status bindLanes(ConnectionEnds& ends);
+  void copyOwnMessages();
+
+  std::vector<MessageCall> calls_;
+  Place place_;
+  std::vector<std::uint64_t> numbers_;                            // by message
+  std::vector<host::MessageMemory> memories_;                     // by message
+  std::vector<std::pair<std::size_t, std::size_t>> ownMessages_;  // sends and receives: copies
+  std::vector<host::MessageLane> lanes_;
+};
+
+}  // namespace rondo
