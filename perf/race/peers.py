@@ -15,12 +15,11 @@ from typing import Callable, Dict, List, Optional
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 
-# glibc would give big buffers that a library allocates in each call back to the kernel, and the next
-# call would pay for fresh pages: tens of times the operation itself on some machines. Peers race
-# without that, so that who wins does not win against glibc.
-KEEP_MEMORY = {
-    "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=4294967296:glibc.malloc.trim_threshold=8589934592"
-}
+# glibc would give big buffers that a library allocates in each call back to the kernel, and the
+# next call would pay for fresh pages: tens of times the operation itself on some machines. Peers
+# race without that, so that who wins does not win against glibc.
+KEEP_MEMORY = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=4294967296:"
+                                 "glibc.malloc.trim_threshold=8589934592"}
 
 
 def cache_folder() -> pathlib.Path:
@@ -207,7 +206,8 @@ def all_peers() -> Dict[str, Peer]:
         Peer("rondo-threads", "race_rondo_threads"),
         Peer(IDEAL, "race_ideal"),
         debian_open_mpi("openmpi", {"pml": "ob1", "btl": "vader,self"}, {}),
-        debian_open_mpi("openmpi-ucx", {"pml": "ucx", "pml_ucx_tls": "any", "pml_ucx_devices": "any"},
+        debian_open_mpi("openmpi-ucx",
+                        {"pml": "ucx", "pml_ucx_tls": "any", "pml_ucx_devices": "any"},
                         {"UCX_TLS": "posix,cma,self"}),
         pypi_open_mpi(),
         debian_mpich("mpich", {}),

@@ -89,7 +89,8 @@ class RaceTest(unittest.TestCase):
         self.assertIn("| all | 0.44 | 0.44 | 0.44 | 0 | 1 |", text)
 
     def test_wrong_results_do_not_win(self):
-        text = self.report([RUN, cell("rondo", 0, time_us=2.0), cell("mpich", 0, time_us=1.0, wrong=3),
+        text = self.report([RUN, cell("rondo", 0, time_us=2.0),
+                            cell("mpich", 0, time_us=1.0, wrong=3),
                             cell("openmpi", 0, time_us=3.0)])
         self.assertIn("1 **wrong**", text)
         self.assertIn("| openmpi | 1.50 (1.50 - 1.50) |", text)
