@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "collectives/buffers.h"
 #include "src/bootstrap/rendezvous_session.h"
 #include "src/log.h"
 #include "src/process_ranks.h"
@@ -83,6 +84,20 @@ host::WaitPolicy waitPolicy(const PlanFacts& facts) {
 PlanFacts withMailboxes(PlanFacts facts, std::size_t bytes) {
   facts.mailboxBytes = bytes;
   return facts;
+}
+
+/// Whether the result is stored past the caches: where it is too large to be found in one after the
+/// call, and not in one already as the input.
+bool streamsOutput(const CollectiveCall& call, const RankPlace& place, host::StorePolicy policy) {
+  constexpr std::size_t kFewestBytes = std::size_t{4} << 20;
+  const std::size_t blockBytes = call.count * elementBytes(call.type);
+  const std::size_t bytes = blockBytes * outputBlocks(call.collective, place);
+  const bool large = bytes >= kFewestBytes || policy == host::StorePolicy::kStreamed;
+  if (call.varied || !large || policy == host::StorePolicy::kPlain) return false;
+  const auto output = reinterpret_cast<std::uintptr_t>(call.recv);
+  const auto input = reinterpret_cast<std::uintptr_t>(call.send);
+  return input + blockBytes * inputBlocks(call.collective, place) <= output ||
+         output + bytes <= input;
 }
 
 PlanRequest planRequest(const CollectiveCall& call) {
@@ -201,12 +216,12 @@ Communicator::Communicator(int rank,
       group_(std::move(group)),
       key_(std::move(key)),
       config_(config),
-      ends_(rank, facts.ranks, group_, config.slotStores, onDevice ? kHostChannel : 0),
-      facts_(
-          withMailboxes(facts, onDevice || ends_.mailboxes() == nullptr ? 0 : config.mailboxBytes)),
+      mailboxes_(onDevice ? nullptr : makeMailboxEnds(*group_, rank, facts.ranks)),
+      facts_(withMailboxes(facts, mailboxes_ == nullptr ? 0 : config.mailboxBytes)),
       settings_(planSettings(config)),
       waitPolicy_(waitPolicy(facts)),
-      messageEnds_(rank, facts.ranks, group_, kMessageChannel),
+      ends_(rank, group_, config.stores, onDevice ? kHostChannel : 0),
+      messageEnds_(rank, group_, config.stores, kMessageChannel),
       messageCounts_(facts.ranks) {}
 
 Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
@@ -364,7 +379,7 @@ Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
     return operation;
   Result<PreparedOperation> operation =
       prepareOperation(request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_,
-                       ends_, call.varied ? &call : nullptr);
+                       {ends_, mailboxes_.get()}, call.varied ? &call : nullptr);
   RONDO_RETURN_IF_ERROR(operation.status());
   RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
             "{} type {} count {} uses {} channels {} chunk elements {}",
@@ -392,13 +407,14 @@ Status Communicator::execute(PreparedOperation& operation,
 
 host::Work Communicator::makeWork(const PreparedOperation& operation,
                                   const CollectiveCall& call,
-                                  std::uint64_t fingerprint) {
+                                  std::uint64_t fingerprint) const {
   host::Work work;
   work.buffers.input = static_cast<const std::byte*>(call.send);
   work.buffers.output = static_cast<std::byte*>(call.recv);
   work.arithmetic = operation.arithmetic;
   work.arithmetic.scale = call.scale;
   work.call = fingerprint;
+  work.streamsOutput = streamsOutput(call, {rank_, ranks(), call.root}, config_.stores);
   return work;
 }
 

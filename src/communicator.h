@@ -161,9 +161,9 @@ class Communicator {
                  const CollectiveCall& call,
                  std::uint64_t fingerprint);
   /// What lanes need to run `call`.
-  static host::Work makeWork(const PreparedOperation& operation,
-                             const CollectiveCall& call,
-                             std::uint64_t fingerprint);
+  host::Work makeWork(const PreparedOperation& operation,
+                      const CollectiveCall& call,
+                      std::uint64_t fingerprint) const;
   Status runOnHost(const CollectiveCall& call);
   Status runOnDevice(const CollectiveCall& call, rondoStream_t stream);
   Result<Plan> planOnDevice(const PlanRequest& request) const;
@@ -201,11 +201,12 @@ class Communicator {
   bool finalized_ = false;              // guarded by turn_
   const ForkMark forkMark_;
   const Config config_;
-  ConnectionEnds ends_;  // of the host's memory
+  const std::unique_ptr<MailboxEnds> mailboxes_;  // null: there are none
   const PlanFacts facts_;
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
   std::mutex turn_;             // held by the one call that runs
+  ConnectionEnds ends_;         // of the host's memory
   ConnectionEnds messageEnds_;  // for messages from rank to rank
   MessageCounts messageCounts_;
   PreparedCache<PreparedOperation> prepared_;  // on the host

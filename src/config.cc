@@ -155,13 +155,13 @@ Verdict storeProtocol(Config& config, std::string_view text) {
   return {config.cudaProtocol.has_value() || text == "auto", {}};
 }
 
-Verdict storeSlotStores(Config& config, std::string_view text) {
+Verdict storeStorePolicy(Config& config, std::string_view text) {
   if (text == "measured") {
-    config.slotStores = host::SlotStores::kMeasured;
+    config.stores = host::StorePolicy::kMeasured;
   } else if (text == "plain") {
-    config.slotStores = host::SlotStores::kPlain;
+    config.stores = host::StorePolicy::kPlain;
   } else if (text == "streamed") {
-    config.slotStores = host::SlotStores::kStreamed;
+    config.stores = host::StorePolicy::kStreamed;
   } else {
     return {false, {}};
   }
@@ -256,9 +256,10 @@ constexpr Setting kSettings[] = {
     {"RONDO_SLOT_MEMORY_BYTES", "slotMemoryBytes", &rondoConfig_t::slotMemoryBytes, "33554432",
      "bytes up to 68719476736, or 0 for no limit", "memory for the slots of a rank's process",
      storeNumber<&Config::slotMemoryBytes, 1, std::int64_t{64} << 30>},
-    {"RONDO_SLOT_STORES", "", std::monostate{}, "measured", "measured, plain or streamed",
-     "how data is stored into slots of shared memory: into caches, past them, or as is faster",
-     storeSlotStores},
+    {"RONDO_STORES", "", std::monostate{}, "measured", "measured, plain or streamed",
+     "how slots of shared memory and large results are stored: into caches, past them, or as is "
+     "faster",
+     storeStorePolicy},
     {"RONDO_MAILBOX_BYTES", "", std::monostate{}, "2048", "bytes up to 2048, or 0 for none",
      "messages up to which ranks that share memory exchange in one hop",
      storeNumber<&Config::mailboxBytes, 1, kMailboxBytes>},

@@ -66,8 +66,8 @@ struct Config {
   std::size_t chunkBytes = 0;  ///< multiple of 64 up to 64 MiB; 0: the planner's choice
   int slotsPerConnection = 0;  ///< 2 to 64; 0: the planner's choice
   /// For all communicators of this process together (transports/slot_account.h); 0: no limit.
-  /// How senders store into slots that ranks share.
-  host::SlotStores slotStores = host::SlotStores::kMeasured;
+  /// How data is stored into slots that ranks share, and into large results.
+  host::StorePolicy stores = host::StorePolicy::kMeasured;
   /// Most bytes of a message that goes through mailboxes; 0: none does.
   std::size_t mailboxBytes = kMailboxBytes;
   std::size_t slotMemoryBytes = std::size_t{32} << 20;

@@ -17,25 +17,16 @@ Result<End*> findOrMake(std::map<std::pair<int, int>, End>& ends,
 }  // namespace
 
 ConnectionEnds::ConnectionEnds(int rank,
-                               int ranks,
                                std::shared_ptr<RankGroup> group,
-                               host::SlotStores stores,
+                               host::StorePolicy stores,
                                int firstChannel)
-    : rank_(rank), group_(std::move(group)), stores_(stores), firstChannel_(firstChannel) {
-  std::vector<MailboxMemory> mailboxes;
-  for (int other = 0; other < ranks; ++other) {
-    const std::optional<MailboxMemory> mailbox = group_->mailbox(other);
-    if (!mailbox.has_value()) return;
-    mailboxes.push_back(*mailbox);
-  }
-  mailboxes_.emplace(std::move(mailboxes), rank);
-}
+    : rank_(rank), group_(std::move(group)), stores_(stores), firstChannel_(firstChannel) {}
 
 Result<SendEnd*> ConnectionEnds::sendEnd(int peer, int channel) {
   const int connection = firstChannel_ + channel;
   return findOrMake(sends_, Key{peer, connection}, [&] {
     Result<ConnectionMemory> memory = group_->connection(rank_, peer, connection);
-    if (memory.ok() && memory->stores == host::SlotStores::kMeasured) memory->stores = stores_;
+    if (memory.ok() && memory->stores == host::StorePolicy::kMeasured) memory->stores = stores_;
     return memory;
   });
 }
@@ -44,6 +35,16 @@ Result<RecvEnd*> ConnectionEnds::recvEnd(int peer, int channel) {
   const int connection = firstChannel_ + channel;
   return findOrMake(recvs_, Key{peer, connection},
                     [&] { return group_->connection(peer, rank_, connection); });
+}
+
+std::unique_ptr<MailboxEnds> makeMailboxEnds(RankGroup& group, int rank, int ranks) {
+  std::vector<MailboxMemory> mailboxes;
+  for (int other = 0; other < ranks; ++other) {
+    const std::optional<MailboxMemory> mailbox = group.mailbox(other);
+    if (!mailbox.has_value()) return nullptr;
+    mailboxes.push_back(*mailbox);
+  }
+  return std::make_unique<MailboxEnds>(std::move(mailboxes), rank);
 }
 
 }  // namespace rondo

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "src/status.h"
@@ -17,13 +16,11 @@ namespace rondo {
 /// @threads one at a time.
 class ConnectionEnds {
  public:
-  /// @param ranks        of the communicator
   /// @param stores       into slots that ranks share
   /// @param firstChannel where the channels of these ends begin among the connections of a pair
   ConnectionEnds(int rank,
-                 int ranks,
                  std::shared_ptr<RankGroup> group,
-                 host::SlotStores stores,
+                 host::StorePolicy stores,
                  int firstChannel);
 
   /// The end for sending to `peer` on `channel`; valid as long as this object.
@@ -34,19 +31,24 @@ class ConnectionEnds {
   /// @errors OutOfMemory
   Result<RecvEnd*> recvEnd(int peer, int channel);
 
-  /// Small operations of all ranks go through these; null unless all share memory.
-  MailboxEnds* mailboxes() { return mailboxes_.has_value() ? &*mailboxes_ : nullptr; }
-
  private:
   using Key = std::pair<int, int>;  // peer, channel
 
   int rank_;
   std::shared_ptr<RankGroup> group_;
-  host::SlotStores stores_;
+  host::StorePolicy stores_;
   int firstChannel_;
   std::map<Key, SendEnd> sends_;  // a map: entries keep their addresses
   std::map<Key, RecvEnd> recvs_;
-  std::optional<MailboxEnds> mailboxes_;
+};
+
+/// The mailboxes of all ranks as `rank` uses them; null unless all share memory.
+std::unique_ptr<MailboxEnds> makeMailboxEnds(RankGroup& group, int rank, int ranks);
+
+/// All that an operation may use.
+struct RankEnds {
+  ConnectionEnds& connections;
+  MailboxEnds* mailboxes = nullptr;  ///< not owned; null: there are none
 };
 
 }  // namespace rondo

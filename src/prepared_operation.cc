@@ -82,7 +82,7 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            const PlanFacts& facts,
                                            const PlanSettings& settings,
                                            int rank,
-                                           ConnectionEnds& ends,
+                                           RankEnds ends,
                                            const CollectiveCall* varied) {
   Result<Plan> plan = makePlan(request, facts, settings);
   if (!plan.ok()) return std::move(plan).status();
@@ -92,7 +92,7 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
   operation.arithmetic = hostArithmetic(request, facts.ranks);
   if (plan->throughMailboxes) {
     operation.mailboxCall.emplace(
-        *ends.mailboxes(),
+        *ends.mailboxes,
         host::mailboxRole(request.collective, rank, facts.ranks, request.root, request.count));
     return operation;
   }
@@ -101,7 +101,7 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
     if (varied != nullptr) setBlocks(*varied, args);
     const AnySchedule schedule(plan->algorithm, args);
     Result<host::Lane> lane =
-        bindLane(schedule, channel, operation.arithmetic.rules.elemBytes, ends);
+        bindLane(schedule, channel, operation.arithmetic.rules.elemBytes, ends.connections);
     if (!lane.ok()) return std::move(lane).status();
     operation.lanes.push_back(*std::move(lane));
   }

@@ -50,7 +50,7 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            const PlanFacts& facts,
                                            const PlanSettings& settings,
                                            int rank,
-                                           ConnectionEnds& ends,
+                                           RankEnds ends,
                                            const CollectiveCall* varied = nullptr);
 
 /// Spreads requests over places.

@@ -62,7 +62,7 @@ struct ConnectionMemory {
   std::size_t slotBytes = 0;
   std::uint32_t slotCount = 0;
   /// kPlain where the transport, and not the receiving processor, reads what is stored.
-  host::SlotStores stores = host::SlotStores::kPlain;
+  host::StorePolicy stores = host::StorePolicy::kPlain;
   Doorbell* senderBell = nullptr;    ///< rung when a slot is released; null: the sender looks
   Doorbell* receiverBell = nullptr;  ///< rung when a slot is filled; null: the receiver looks
 };

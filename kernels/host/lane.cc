@@ -30,7 +30,7 @@ Lane::Lane(const AnySchedule& schedule,
   operands_.reserve(recv_.size() + 1);
   targets_.reserve(send_.size() + 2);
   copies_.reserve(send_.size() + 1);
-  streamed_.reserve(send_.size());
+  streamed_.reserve(send_.size() + 1);
   streams_.reserve(send_.size());
 }
 
@@ -183,8 +183,12 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
     }
   }
   if (step.to == Sink::kOutput) {
-    targets_.push_back(
-        {work.buffers.output + step.userRow(step.outputOffset, row) * elemBytes, Form::kNative});
+    std::byte* output = work.buffers.output + step.userRow(step.outputOffset, row) * elemBytes;
+    if (work.streamsOutput && step.sendWire == Wire::kNative) {
+      streamed_.push_back(output);
+    } else {
+      targets_.push_back({output, Form::kNative});
+    }
   } else if (step.to == Sink::kScratch) {
     targets_.push_back({scratch_.data() + step.scratchRow(row) * elemBytes, Form::kNative});
   }
@@ -193,7 +197,8 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
 void Lane::passSlots(const Step& step, const Work& work) {
   const SlotEntry entry{step.slotElems() * work.arithmetic.rules.wireBytes(step.sendWire),
                         work.call};
-  if (step.elems > 0 && std::ranges::any_of(streams_, std::identity())) fenceStreamedStores();
+  const bool streamed = work.streamsOutput || std::ranges::any_of(streams_, std::identity());
+  if (step.elems > 0 && streamed) fenceStreamedStores();
   for (int i = 0; i < step.send.count; ++i)
     sendEnd(step, i).post(entry);
   for (int i = 0; i < step.recv.count; ++i)

@@ -31,6 +31,9 @@ struct Work {
   Buffers buffers;
   Arithmetic arithmetic;
   std::uint64_t call = 0;  ///< fingerprint that every received slot must carry
+  /// The output is stored past the caches: it is too large to be found there again, and its lines
+  /// need not be read before they are written.
+  bool streamsOutput = false;
 };
 
 enum class StepResult : std::uint8_t {

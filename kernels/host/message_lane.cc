@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/host/streamed_copy.h"
+#include "kernels/memory_order.h"
 #include "kernels/step_ready.h"
 
 namespace rondo::host {
@@ -32,11 +34,26 @@ bool MessageLane::slotMatches(const MessageStep& step) const {
   return entry.call == messages_[step.message].label && entry.bytes == step.elems;
 }
 
+namespace {
+
+/// Copies `bytes` bytes into the slot of `end` in the way that suits it.
+void fillSlot(SendEnd& end, const std::byte* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (!end.wantsStreamedStores(bytes)) {
+    std::memcpy(end.slot(), source, bytes);
+    return;
+  }
+  streamedCopy(end.slot(), source, bytes);
+  fenceStreamedStores();
+}
+
+}  // namespace
+
 void MessageLane::move(const MessageStep& step) {
   const MessageMemory& memory = messages_[step.message];
   if (step.sends) {
     SendEnd& end = *send_[step.round];
-    if (step.elems > 0) std::memcpy(end.slot(), memory.source + step.offset, step.elems);
+    fillSlot(end, memory.source + step.offset, step.elems);
     end.post({step.elems, memory.label});
   } else {
     RecvEnd& end = *recv_[step.round];

@@ -20,24 +20,24 @@
 
 namespace rondo::host {
 
-/// What decides how slots are stored into.
-enum class SlotStores : std::uint8_t {
+/// What decides how slots, and large results, are stored.
+enum class StorePolicy : std::uint8_t {
   kPlain,     ///< always plainly
   kMeasured,  ///< whatever is faster, as probes find it
-  kStreamed,  ///< always past the caches, but for small fillings
+  kStreamed,  ///< always past the caches
 };
 
 /// One connection's choice. @threads one at a time.
 class StoreChoice {
  public:
-  explicit StoreChoice(SlotStores kind) : kind_(kind) {}
+  explicit StoreChoice(StorePolicy kind) : kind_(kind) {}
 
   /// Whether the next filling is to be streamed.
   /// @param slot  its place, free to be scribbled on
   /// @param bytes that will be stored there
   bool streams(std::byte* slot, std::size_t bytes) {
-    if (kind_ == SlotStores::kPlain || bytes < kFewestBytes) return false;
-    if (kind_ == SlotStores::kStreamed) return true;
+    if (kind_ != StorePolicy::kMeasured) return kind_ == StorePolicy::kStreamed;
+    if (bytes < kFewestBytes) return false;
     if (--fillingsUntilProbe_ == 0) probe(slot, bytes);
     return streams_;
   }
@@ -52,7 +52,7 @@ class StoreChoice {
 
   void probe(std::byte* slot, std::size_t bytes);
 
-  SlotStores kind_;
+  StorePolicy kind_;
   std::uint32_t fillingsUntilProbe_ = kFillingsBeforeFirst;
   bool streams_ = false;
   CycleRate rate_;

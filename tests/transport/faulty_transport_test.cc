@@ -86,8 +86,8 @@ void reduceOften(SlowTeam& team, int rank, int ranks) {
   request.type = DataType::kInt32;
   const PlanFacts facts{
       .ranks = ranks, .cpus = 1, .slotBytes = kSlots.bytes, .slotCount = kSlots.count};
-  ConnectionEnds ends(rank, team.ranks(), team.shared(rank), host::SlotStores::kMeasured, 0);
-  Result<PreparedOperation> operation = prepareOperation(request, facts, {}, rank, ends);
+  ConnectionEnds ends(rank, team.shared(rank), host::StorePolicy::kMeasured, 0);
+  Result<PreparedOperation> operation = prepareOperation(request, facts, {}, rank, {ends});
   ASSERT_TRUE(operation.ok()) << operation.status().message();
   for (int call = 1; call <= 5; ++call) {
     std::vector<std::int32_t> input(kCount);

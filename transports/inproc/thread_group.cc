@@ -22,7 +22,7 @@ Result<ConnectionMemory> ThreadGroup::connection(int from, int to, int channel) 
         to, channel, slotCount_, slotBytes_);
   }
   ConnectionMemory memory = connection->memory();
-  memory.stores = host::SlotStores::kMeasured;
+  memory.stores = host::StorePolicy::kMeasured;
   memory.senderBell = &bells_[static_cast<std::size_t>(from)];
   memory.receiverBell = &bells_[static_cast<std::size_t>(to)];
   return memory;

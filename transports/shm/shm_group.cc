@@ -133,7 +133,7 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
                           .slots = arena_.data() + offset + wholePages(sizeof(ConnectionControl)),
                           .slotBytes = static_cast<std::size_t>(header().slotBytes),
                           .slotCount = slotsOf(made),
-                          .stores = host::SlotStores::kMeasured,
+                          .stores = host::StorePolicy::kMeasured,
                           .senderBell = &bell(sender),
                           .receiverBell = &bell(receiver)};
 }
