@@ -66,11 +66,11 @@ struct Config {
   std::size_t chunkBytes = 0;  ///< multiple of 64 up to 64 MiB; 0: the planner's choice
   int slotsPerConnection = 0;  ///< 2 to 64; 0: the planner's choice
   /// For all communicators of this process together (transports/slot_account.h); 0: no limit.
+  std::size_t slotMemoryBytes = std::size_t{32} << 20;
   /// How data is stored into slots that ranks share, and into large results.
   host::StorePolicy stores = host::StorePolicy::kMeasured;
   /// Most bytes of a message that goes through mailboxes; 0: none does.
   std::size_t mailboxBytes = kMailboxBytes;
-  std::size_t slotMemoryBytes = std::size_t{32} << 20;
   std::chrono::milliseconds operationTimeout = std::chrono::minutes{30};
   std::chrono::milliseconds warningAfter = std::chrono::seconds{30};
   std::chrono::milliseconds initTimeout = std::chrono::minutes{5};

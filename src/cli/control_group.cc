@@ -69,9 +69,10 @@ void addLimitsOf(const Path& group, GroupLimits& limits) {
 std::vector<Path> mountsOf(std::string_view controllers, const Path& groups) {
   if (controllers.empty()) return {groups, groups / "unified"};
   std::vector<Path> mounts = {groups / controllers};
-  for (const std::string_view one : {"memory", "cpu", "pids"})
+  for (const std::string_view one : {"memory", "cpu", "pids"}) {
     if (controllers != one && controllers.find(one) != std::string_view::npos)
       mounts.push_back(groups / one);
+  }
   return mounts;
 }
 

@@ -68,9 +68,10 @@ GpuFacts readGpus(const Config& config) {
 Findings examine(const GpuFacts& facts) {
   if (!facts.driver.ok()) return {noDriver(facts)};
   Findings findings;
-  for (std::size_t device = 0; device < facts.names.size(); ++device)
+  for (std::size_t device = 0; device < facts.names.size(); ++device) {
     findings.push_back(
         ok(fmt::format("CUDA device {} is there ({})", device, facts.names[device])));
+  }
   if (facts.device && static_cast<std::size_t>(*facts.device) >= facts.names.size()) {
     findings.push_back(problem(fmt::format("RONDO_DEVICE is {}, but there are {} CUDA devices",
                                            *facts.device, facts.names.size()),

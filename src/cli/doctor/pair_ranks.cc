@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <type_traits>
@@ -34,7 +35,8 @@ using perf::statusOf;
 /// For others to come, and for one pair to be measured, which takes well under a second.
 constexpr std::int64_t kPatienceMs = 30000;
 
-constexpr int kBatches = 5;  // of which the median is told
+/// Of which the fastest is told: what else runs on the machine only adds.
+constexpr int kBatches = 5;
 constexpr int kLatencyCalls = 200;
 constexpr int kBandwidthCalls = 4;
 
@@ -53,22 +55,20 @@ struct WirePair {
 
 static_assert(std::is_trivially_copyable_v<WirePair> && sizeof(WirePair) == 32);
 
-/// Seconds of one call: the median over batches of `calls` calls, after one batch that does not
-/// count.
+/// Seconds of one call: the least average over batches of `calls` calls, after one batch that does
+/// not count.
 template <class Call>
 Result<double> timeCalls(int calls, Call call) {
   using Clock = std::chrono::steady_clock;
-  std::array<double, kBatches> seconds{};
+  double least = std::numeric_limits<double>::infinity();
   for (int batch = -1; batch < kBatches; ++batch) {
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < calls; ++i)
       RONDO_RETURN_IF_ERROR(call());
-    if (batch < 0) continue;
-    seconds[static_cast<std::size_t>(batch)] =
-        std::chrono::duration<double>(Clock::now() - start).count() / calls;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count() / calls;
+    if (batch >= 0) least = std::min(least, seconds);
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kBatches / 2, seconds.end());
-  return seconds[kBatches / 2];
+  return least;
 }
 
 /// Both ranks of a pair.

@@ -54,6 +54,13 @@ const PairSpeed* find(const PairFacts& facts, int one, int other) {
   return found == facts.speeds.end() ? nullptr : &*found;
 }
 
+std::set<std::string> transportsOf(const PairFacts& facts) {
+  std::set<std::string> transports;
+  for (const PairSpeed& pair : facts.speeds)
+    transports.insert(pair.transport);
+  return transports;
+}
+
 /// One matrix of all ranks.
 template <class Cell>
 std::string matrix(const PairFacts& facts, std::string_view title, Cell cell) {
@@ -81,33 +88,34 @@ Findings examine(const PairFacts& facts) {
         fmt::format("{} ranks could not be measured: {}", facts.ranks, facts.measured.message()),
         fmt::format("RONDO_LOG_LEVEL=info rondo perf all_reduce --ranks {}", facts.ranks))};
   }
-  std::set<std::string> transports;
-  for (const PairSpeed& pair : facts.speeds)
-    transports.insert(pair.transport);
   std::string names;
-  for (const std::string& name : transports)
+  for (const std::string& name : transportsOf(facts))
     names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
   Findings findings = {
       ok(fmt::format("{} ranks of this host reach each other by {}", facts.ranks, names))};
   if (facts.ranks > facts.processors) {
     findings.push_back(
-        note(fmt::format("{} ranks share {} processors, so that the numbers below "
-                         "hold switches between them",
+        note(fmt::format("{} ranks share {} processors: the numbers below hold "
+                         "switches between them, and pairs are not compared",
                          facts.ranks, facts.processors)));
+  } else {
+    addSlowPairs(facts.speeds, findings);
   }
-  addSlowPairs(facts.speeds, findings);
   return findings;
 }
 
 std::string matrixText(const PairFacts& facts) {
   if (facts.speeds.empty()) return {};
-  return matrix(facts, fmt::format("latency, us (all-reduce of {} bytes)", kLatencyBytes),
-                [](const PairSpeed& pair) { return fmt::format("{:.1f}", pair.latencyUs); }) +
-         matrix(facts,
-                fmt::format("bandwidth, GB/s each way (all-gather of {} MiB per rank)",
-                            kBandwidthBytes >> 20U),
-                [](const PairSpeed& pair) { return fmt::format("{:.2f}", pair.bandwidthGBs); }) +
-         matrix(facts, "transport", [](const PairSpeed& pair) { return pair.transport; });
+  std::string text =
+      matrix(facts, fmt::format("latency, us (all-reduce of {} bytes)", kLatencyBytes),
+             [](const PairSpeed& pair) { return fmt::format("{:.1f}", pair.latencyUs); });
+  text += matrix(facts,
+                 fmt::format("bandwidth, GB/s each way (all-gather of {} MiB per rank)",
+                             kBandwidthBytes >> 20U),
+                 [](const PairSpeed& pair) { return fmt::format("{:.2f}", pair.bandwidthGBs); });
+  if (transportsOf(facts).size() > 1)
+    text += matrix(facts, "transport", [](const PairSpeed& pair) { return pair.transport; });
+  return text;
 }
 
 }  // namespace rondo::doctor

@@ -37,7 +37,8 @@ struct PairFacts {
 /// Pairs that are much slower than the others, and what is not as it should be for all. Pure.
 Findings examine(const PairFacts& facts);
 
-/// Matrices by rank: latency, bandwidth, transport. Empty if nothing was measured. Pure.
+/// Matrices by rank: latency, bandwidth, and the transport where it is not the same for all. Empty
+/// if nothing was measured. Pure.
 std::string matrixText(const PairFacts& facts);
 
 }  // namespace rondo::doctor

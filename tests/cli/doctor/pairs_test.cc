@@ -32,8 +32,11 @@ TEST(DoctorPairs, TransportsAndSharedProcessorsAreTold) {
   PairFacts facts = goodMachine().pairs;
   facts.speeds[2].transport = "tcp";
   EXPECT_EQ(examine(facts).front(), ok("3 ranks of this host reach each other by shm, tcp"));
+  EXPECT_NE(matrixText(facts).find("transport\n  rank  0    1    2\n"), std::string::npos);
   facts.processors = 2;
+  facts.speeds[0].latencyUs = 1000;  // which may be noise then
   EXPECT_EQ(findingWith(examine(facts), "3 ranks share 2 processors").severity, Severity::kNote);
+  EXPECT_EQ(worst(examine(facts)), Severity::kNote);
 }
 
 TEST(DoctorPairs, FailureIsAProblem) {
