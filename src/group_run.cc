@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <utility>
 
 namespace rondo {
@@ -50,7 +51,7 @@ Result<GroupTurn> takeTurn(std::deque<GroupMember>& members) {
   return turn;
 }
 
-Status drive(std::deque<GroupMember>& members) {
+Status drive(std::deque<GroupMember>& members) try {
   std::uint32_t neverRaised = 0;  // members look at their own flags
   GroupPlace place(members);
   host::Waiter waiter(members.front().policy(), neverRaised, place);
@@ -66,6 +67,9 @@ Status drive(std::deque<GroupMember>& members) {
     for (GroupMember& member : members)
       RONDO_RETURN_IF_ERROR(member.check(waiter));
   }
+
+} catch (const std::bad_alloc&) {
+  return Status::outOfMemory("no memory for planning the calls of a group");
 }
 
 }  // namespace

@@ -512,7 +512,7 @@ RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
 //   Arrays        stay as they are until the call, or its group, has ended.
 //   Agreement     AllGatherV, ReduceScatterV: `counts` is the same on all ranks. Else what a rank
 //                 sends to another one is as much as that one receives from it. Ranks that differ
-//                 get Mismatch, in this call or the next.
+//                 get Mismatch, in this call or in a later one that exchanges data between them.
 //   Kind          host communicators only, so far (NotSupported).
 
 /// Gathers blocks of different sizes on every rank. See rondoAllGather.

@@ -181,7 +181,7 @@ TEST(Varied, RandomBlocks) {
       const auto body = [&](int number) {
         const auto rank = static_cast<std::size_t>(number);
         const rondoComm_t comm = (*communicators)[number];
-        for (std::uint64_t seed = 1; seed <= 25 && !::testing::Test::HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= 12 && !::testing::Test::HasFailure(); ++seed) {
           const Draw draw(static_cast<std::size_t>(ranks), seed);
           RankTeam::note("seed " + std::to_string(seed));
           allToAll(draw, rank, comm);
@@ -279,10 +279,12 @@ TEST(VariedErrors, CountsThatDifferBetweenTwoRanksAreNamed) {
       const Counts in{rank == 1 ? expected : 0U, 0};
       rondoResult_t result = rondoAllToAllV(send.data(), out.data(), none.data(), recv.data(),
                                             in.data(), none.data(), rondoUint32, comm, nullptr);
-      // Whoever noticed nothing does so in what follows.
-      std::array<float, 2> more{};
+      // Whoever noticed nothing does so when the connection is used again: by what is too large for
+      // mailboxes.
+      std::vector<float> more(5000);
       for (int round = 0; round < 3 && result == rondoSuccess; ++round) {
-        result = rondoAllReduce(more.data(), more.data(), 2, rondoFloat32, rondoSum, comm, nullptr);
+        result = rondoAllReduce(more.data(), more.data(), more.size(), rondoFloat32, rondoSum, comm,
+                                nullptr);
       }
       return result;
     });
