@@ -17,10 +17,14 @@
 #include "src/config.h"
 #include "src/environment_ranks.h"
 #include "src/group.h"
+#include "src/host_event.h"
+#include "src/host_stream.h"
 #include "src/last_error.h"
 #include "src/log.h"
 #include "src/rendezvous_keeper.h"
 #include "src/status.h"
+#include "src/stream_handles.h"
+#include "src/stream_task.h"
 
 namespace rondo {
 
@@ -123,11 +127,43 @@ rondoResult_t withCall(const char* function, rondoComm_t comm, const Body& body)
   });
 }
 
-Status checkStream(const Communicator& communicator, std::string_view call, rondoStream_t stream) {
-  if (stream == nullptr || communicator.onDevice()) return {};
-  return Status::notSupported(
-      "rank {} {}: stream {} on a host communicator, which has none yet; pass NULL",
-      communicator.rank(), call, static_cast<const void*>(stream));
+/// The stream on host memory that a call is issued on; null: none, or the device's.
+Result<HostStream*> hostStream(const Communicator& communicator,
+                               std::string_view call,
+                               rondoStream_t stream) {
+  if (stream == nullptr) [[likely]]
+    return static_cast<HostStream*>(nullptr);
+  const auto addContext = [&](Status status) {
+    return std::move(status).withContext(fmt::format("rank {} {}", communicator.rank(), call));
+  };
+  if (!communicator.onDevice()) {
+    Result<HostStream*> found = findStream(stream);
+    return found.ok() ? found : addContext(std::move(found).status());
+  }
+  if (!isHostStream(stream)) return static_cast<HostStream*>(nullptr);
+  return addContext(Status::invalidArgument(
+      "{} is a stream on host memory, the communicator one of CUDA devices; pass a CUDA stream of "
+      "the rank's device",
+      static_cast<const void*>(stream)));
+}
+
+/// Carries `call` out, issues it on `queue`, or adds it to the group that is being collected.
+/// @param queue that of `stream`; null where it is none on host memory
+Status dispatch(Communicator& communicator,
+                rondoComm_t comm,
+                const CollectiveCall& call,
+                rondoStream_t stream,
+                HostStream* queue) {
+  CallGroup& group = CallGroup::ofThread();
+  if (group.collecting()) {
+    if (!communicator.onDevice()) return group.addOnHost(comm, call, stream);
+    group.add(comm, call, stream);
+    return {};
+  }
+  if (queue == nullptr) [[likely]]
+    return communicator.run(call, stream);
+  queue->enqueue(CollectiveTask(communicator, call));
+  return {};
 }
 
 bool isVaried(const RawCall&) {
@@ -144,9 +180,10 @@ rondoResult_t runCollective(const char* function,
                             const Raw& raw,
                             rondoComm_t comm,
                             rondoStream_t stream) noexcept {
-  return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
-    const Status streamed = checkStream(communicator, collectiveName(raw.collective), stream);
-    if (!streamed.ok()) return communicator.reject(streamed);
+  return withCall(function, comm, [&](Communicator& communicator, CallGroup&) -> Status {
+    const Result<HostStream*> queue =
+        hostStream(communicator, collectiveName(raw.collective), stream);
+    if (!queue.ok()) return communicator.reject(queue.status());
     const Caller caller{communicator.rank(), communicator.ranks()};
     if (isVaried(raw) && communicator.onDevice()) {
       return communicator.reject(Status::notSupported(
@@ -156,9 +193,7 @@ rondoResult_t runCollective(const char* function,
     }
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
-    if (!group.collecting()) return communicator.run(*call, stream);
-    group.add(comm, *call, stream);
-    return {};
+    return dispatch(communicator, comm, *call, stream, *queue);
   });
 }
 
@@ -168,7 +203,8 @@ rondoResult_t makeMessage(const char* function,
                           rondoStream_t stream) noexcept {
   return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
     const Caller caller{communicator.rank(), communicator.ranks()};
-    RONDO_RETURN_IF_ERROR(checkStream(communicator, raw.sends ? "send" : "recv", stream));
+    const Result<HostStream*> queue = hostStream(communicator, raw.sends ? "send" : "recv", stream);
+    RONDO_RETURN_IF_ERROR(queue.status());
     if (communicator.onDevice()) {
       return Status::notSupported(
           "rank {} {}: messages from rank to rank on a communicator of CUDA devices; only host "
@@ -177,9 +213,8 @@ rondoResult_t makeMessage(const char* function,
     }
     const Result<MessageCall> call = checkMessage(raw, caller);
     RONDO_RETURN_IF_ERROR(call.status());
-    if (!group.collecting()) return runMessage(comm, *call);
-    group.add(comm, *call);
-    return {};
+    if (!group.collecting()) return runMessage(communicator, *call, *queue);
+    return group.addOnHost(comm, *call, stream);
   });
 }
 
@@ -357,6 +392,58 @@ Status createPreMulSum(Communicator& communicator,
   RONDO_RETURN_IF_ERROR(handle.status());
   *op = static_cast<rondoRedOp_t>(*handle);
   return {};
+}
+
+Status createStream(rondoStream_t* stream) {
+  RONDO_RETURN_IF_ERROR(checkOutput("stream", stream));
+  Result<std::unique_ptr<HostStream>> started = HostStream::start();
+  RONDO_RETURN_IF_ERROR(started.status());
+  const Result<rondoStream_t> handle = registerStream(*std::move(started));
+  RONDO_RETURN_IF_ERROR(handle.status());
+  *stream = *handle;
+  return {};
+}
+
+Status destroyStream(rondoStream_t handle) {
+  const Result<std::unique_ptr<HostStream>> stream = takeStream(handle);
+  RONDO_RETURN_IF_ERROR(stream.status());
+  return *stream != nullptr ? (*stream)->synchronize() : Status{};
+}
+
+Status createEvent(rondoEvent_t* event) {
+  RONDO_RETURN_IF_ERROR(checkOutput("event", event));
+  const Result<rondoEvent_t> handle = registerEvent(std::make_shared<HostEvent>());
+  RONDO_RETURN_IF_ERROR(handle.status());
+  *event = *handle;
+  return {};
+}
+
+/// Issues a task about `event` on `stream`, or runs it in the calling thread where that is NULL.
+template <class Task>
+Status issueOnEvent(rondoEvent_t event, rondoStream_t stream) {
+  Result<std::shared_ptr<HostEvent>> found = findEvent(event);
+  RONDO_RETURN_IF_ERROR(found.status());
+  const Result<HostStream*> queue = findStream(stream);
+  RONDO_RETURN_IF_ERROR(queue.status());
+  Task task(*std::move(found));
+  if (*queue != nullptr) {
+    (*queue)->enqueue(std::move(task));
+    return {};
+  }
+  task.issue();
+  return task.run();
+}
+
+/// guarded(), for a `body` that tells that something goes on by InProgress, which is no failure.
+template <class Body>
+rondoResult_t guardedQuery(const char* function, const Body& body) noexcept {
+  bool goesOn = false;
+  const rondoResult_t result = guarded(function, nullptr, [&]() -> Status {
+    Status status = body();
+    goesOn = status.code() == StatusCode::kInProgress;
+    return goesOn ? Status{} : std::move(status);
+  });
+  return goesOn ? rondoInProgress : result;
 }
 
 }  // namespace
@@ -704,4 +791,62 @@ rondoResult_t rondoGroupEnd(void) {
 
 rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream) {
   return rondo::runCollective(__func__, rondo::RawCall{Collective::kBarrier}, comm, stream);
+}
+
+rondoResult_t rondoStreamCreate(rondoStream_t* stream) {
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::createStream(stream); });
+}
+
+rondoResult_t rondoStreamDestroy(rondoStream_t stream) {
+  if (stream == nullptr) return rondoSuccess;
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::destroyStream(stream); });
+}
+
+rondoResult_t rondoStreamSynchronize(rondoStream_t stream) {
+  return rondo::guarded(__func__, nullptr, [&]() -> Status {
+    const rondo::Result<rondo::HostStream*> found = rondo::findStream(stream);
+    RONDO_RETURN_IF_ERROR(found.status());
+    return *found != nullptr ? (*found)->synchronize() : Status{};
+  });
+}
+
+rondoResult_t rondoStreamQuery(rondoStream_t stream) {
+  return rondo::guardedQuery(__func__, [&]() -> Status {
+    const rondo::Result<rondo::HostStream*> found = rondo::findStream(stream);
+    RONDO_RETURN_IF_ERROR(found.status());
+    return *found != nullptr ? (*found)->query() : Status{};
+  });
+}
+
+rondoResult_t rondoStreamWaitEvent(rondoStream_t stream, rondoEvent_t event) {
+  return rondo::guarded(__func__, nullptr,
+                        [&] { return rondo::issueOnEvent<rondo::WaitTask>(event, stream); });
+}
+
+rondoResult_t rondoEventCreate(rondoEvent_t* event) {
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::createEvent(event); });
+}
+
+rondoResult_t rondoEventDestroy(rondoEvent_t event) {
+  if (event == nullptr) return rondoSuccess;
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::dropEvent(event); });
+}
+
+rondoResult_t rondoEventRecord(rondoEvent_t event, rondoStream_t stream) {
+  return rondo::guarded(__func__, nullptr,
+                        [&] { return rondo::issueOnEvent<rondo::MarkTask>(event, stream); });
+}
+
+rondoResult_t rondoEventSynchronize(rondoEvent_t event) {
+  return rondo::guarded(__func__, nullptr,
+                        [&] { return rondo::issueOnEvent<rondo::WaitTask>(event, nullptr); });
+}
+
+rondoResult_t rondoEventQuery(rondoEvent_t event) {
+  return rondo::guardedQuery(__func__, [&]() -> Status {
+    const auto found = rondo::findEvent(event);
+    RONDO_RETURN_IF_ERROR(found.status());
+    if ((*found)->passed((*found)->latest())) return {};
+    return Status::inProgress("work before the event goes on");
+  });
 }

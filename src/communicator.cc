@@ -220,6 +220,7 @@ Communicator::Communicator(int rank,
       facts_(withMailboxes(facts, mailboxes_ == nullptr ? 0 : config.mailboxBytes)),
       settings_(planSettings(config)),
       waitPolicy_(waitPolicy(facts)),
+      order_(std::make_shared<OperationOrder>(group_->failedFlag())),
       ends_(rank, group_, config.stores, onDevice ? kHostChannel : 0),
       messageEnds_(rank, group_, config.stores, kMessageChannel),
       messageCounts_(facts.ranks) {}
@@ -242,6 +243,8 @@ Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
 }
 
 Communicator::~Communicator() {
+  order_->close(Status::aborted("communicator {} was destroyed by rank {} after it had failed",
+                                config_.name, rank_));
   if (!finalized_) leave();
 }
 
@@ -261,7 +264,7 @@ Result<std::string_view> Communicator::transportTo(int peer) const {
 }
 
 Status Communicator::finalize() {
-  const std::scoped_lock lock(turn_);
+  const OperationOrder::Turn turn = order_->waitTurn();
   if (std::exchange(finalized_, true)) return finalizedAlready();
   leave();
   return group_->failure();
@@ -283,8 +286,13 @@ Status Communicator::failAll(const Status& failure) {
 }
 
 template <class Body>
-Status Communicator::withTurn(Collective collective, const Body& body) try {
-  const std::scoped_lock lock(turn_);
+Status Communicator::withTurn(Collective collective, const Body& body) {
+  const OperationOrder::Turn turn = order_->waitTurn();
+  return inTurn(collective, body);
+}
+
+template <class Body>
+Status Communicator::inTurn(Collective collective, const Body& body) try {
   if (finalized_) return finalizedAlready();
   if (host::flagRaised(group_->failedFlag())) return group_->failure();
   return body();
@@ -298,6 +306,10 @@ Status Communicator::withTurn(Collective collective, const Body& body) try {
 Status Communicator::run(const CollectiveCall& call, rondoStream_t stream) {
   return withTurn(call.collective,
                   [&] { return device_ != nullptr ? runOnDevice(call, stream) : runOnHost(call); });
+}
+
+Status Communicator::runInTurn(const CollectiveCall& call) {
+  return inTurn(call.collective, [&] { return runOnHost(call); });
 }
 
 Status Communicator::runOnHost(const CollectiveCall& call) {
@@ -363,8 +375,8 @@ Status Communicator::failOrReject(const Status& failure) {
 
 Status Communicator::reject(const Status& reason) {
   // While another thread's call runs, this one has no number yet, and nobody waits for it.
-  const std::unique_lock turn(turn_, std::try_to_lock);
-  if (turn.owns_lock()) noteRejection(reason);
+  const OperationOrder::Turn turn = order_->tryTurn();
+  if (turn.given()) noteRejection(reason);
   return reason;
 }
 

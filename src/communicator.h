@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +22,7 @@
 #include "src/cuda/launch_groups.h"
 #include "src/fork_mark.h"
 #include "src/message_operation.h"
+#include "src/operation_order.h"
 #include "src/planner.h"
 #include "src/prepared_operation.h"
 #include "src/reduction_table.h"
@@ -61,7 +61,8 @@ class Communicator {
   static Result<std::unique_ptr<Communicator>> createRank(
       Exchange& exchange, const SecretKey& key, int rank, int ranks, const Config& config);
 
-  /// Tells the other ranks that this one has left, once they have taken what it sent.
+  /// Waits for what was issued, unless the communicator has failed, then tells the other ranks that
+  /// this one has left, once they have taken what it sent.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -79,7 +80,7 @@ class Communicator {
   Result<std::string_view> transportTo(int peer) const;
 
   /// Carries out `call`: on host memory in the calling thread, on a device by a kernel on `stream`.
-  /// @param stream null on host communicators, which have none yet
+  /// @param stream null on host communicators: for their streams there is runInTurn()
   /// @threads calls of several threads run one after another
   /// @order   on return the result is complete on this rank; on a device it is for what is queued
   ///          on `stream` later
@@ -87,6 +88,12 @@ class Communicator {
   /// OutOfMemory
   ///          (the communicator has failed, on all ranks, for good)
   Status run(const CollectiveCall& call, rondoStream_t stream = nullptr);
+
+  /// The same on host memory, for a caller that has been given a turn of order().
+  Status runInTurn(const CollectiveCall& call);
+
+  /// In which its operations are carried out.
+  const std::shared_ptr<OperationOrder>& order() const { return order_; }
 
   /// The communicator of this rank's part: the ranks that pass the same colour, ordered by key and
   /// then by rank. Null for a rank without colour (kNoColor). Collective.
@@ -151,9 +158,12 @@ class Communicator {
                                                      const SplitPart& part,
                                                      const Config& config);
 
-  /// Runs `body` as the one that has the communicator, if that is usable.
+  /// Runs `body` in a turn that this waits for, if the communicator is usable.
   template <class Body>
   Status withTurn(Collective collective, const Body& body);
+  /// The same in a turn that the caller has.
+  template <class Body>
+  Status inTurn(Collective collective, const Body& body);
   Result<PreparedOperation*> prepare(const CollectiveCall& call);
   /// Runs lanes on the host's memory as part of the call that has begun.
   /// @param fingerprint that slots carry
@@ -185,7 +195,7 @@ class Communicator {
 
   Waiting waiting() const { return {rank_, current_, group_->record(rank_)}; }
 
-  /// Tells the ranks that will wait for the next call why it was refused. With turn_ held.
+  /// Tells the ranks that will wait for the next call why it was refused. In a turn.
   void noteRejection(const Status& reason);
   Status finalizedAlready() const;
   void leave();
@@ -198,14 +208,14 @@ class Communicator {
   const std::optional<SecretKey> key_;  // of ranks that are processes
   std::uint64_t rounds_ = 0;            // that ranks on devices have made to prepare operations
   std::uint64_t splits_ = 0;            // so far: each gives its parts keys of their own
-  bool finalized_ = false;              // guarded by turn_
+  bool finalized_ = false;              // changed in a turn only
   const ForkMark forkMark_;
   const Config config_;
   const std::unique_ptr<MailboxEnds> mailboxes_;  // null: there are none
   const PlanFacts facts_;
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
-  std::mutex turn_;             // held by the one call that runs
+  const std::shared_ptr<OperationOrder> order_;  // shared with calls issued on streams
   ConnectionEnds ends_;         // of the host's memory
   ConnectionEnds messageEnds_;  // for messages from rank to rank
   MessageCounts messageCounts_;

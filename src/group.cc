@@ -5,8 +5,16 @@
 
 #include "src/communicator_handles.h"
 #include "src/group_run.h"
+#include "src/stream_handles.h"
+#include "src/stream_task.h"
 
 namespace rondo {
+
+/// What a group has to do in one place.
+struct StreamParts {
+  HostStream* stream = nullptr;  // null: the calling thread, or devices
+  std::vector<GroupPart> parts;
+};
 
 namespace {
 
@@ -21,15 +29,33 @@ Status queueOnDevice(const GroupPart& part) {
   return {};
 }
 
-Status carryOut(std::vector<GroupPart> parts) {
-  const bool onDevices = std::ranges::any_of(
-      parts, [](const GroupPart& part) { return part.communicator->onDevice(); });
-  if (!onDevices) return runGroup(std::move(parts));
-  if (parts.size() == 1) return queueOnDevice(parts.front());
+/// First what is issued, so that it goes on while the calling thread carries out the rest.
+Status carryOutOnHost(std::vector<StreamParts> groups) {
+  std::vector<GroupPart> own;
+  for (StreamParts& group : groups) {
+    if (group.stream == nullptr) {
+      own = std::move(group.parts);
+    } else {
+      group.stream->enqueue(GroupTask(std::move(group.parts)));
+    }
+  }
+  return runGroup(std::move(own));
+}
+
+Status carryOut(std::vector<StreamParts> groups) {
+  std::size_t communicators = 0;
+  bool onDevices = false;
+  for (const StreamParts& group : groups) {
+    communicators += group.parts.size();
+    onDevices |= std::ranges::any_of(
+        group.parts, [](const GroupPart& part) { return part.communicator->onDevice(); });
+  }
+  if (!onDevices) return carryOutOnHost(std::move(groups));
+  if (communicators == 1) return queueOnDevice(groups.front().parts.front());
   return Status::notSupported(
       "a group of {} communicators, some on CUDA devices; a group with such a one may have no "
       "other",
-      parts.size());
+      communicators);
 }
 
 }  // namespace
@@ -42,7 +68,43 @@ CallGroup& CallGroup::ofThread() {
 GroupCalls& CallGroup::callsOf(rondoComm_t comm) {
   const auto found = std::ranges::find(members_, comm, &Member::comm);
   if (found != members_.end()) return found->calls;
-  return members_.emplace_back(Member{comm, {}}).calls;
+  return members_.emplace_back(Member{comm, nullptr, {}}).calls;
+}
+
+Result<GroupCalls*> CallGroup::callsOf(rondoComm_t comm, rondoStream_t hostStream) {
+  const auto found = std::ranges::find(members_, comm, &Member::comm);
+  if (found == members_.end()) return &members_.emplace_back(Member{comm, hostStream, {}}).calls;
+  if (found->hostStream == hostStream) return &found->calls;
+  return Status::invalidUsage(
+      "a call on stream {} in a group whose earlier calls on the communicator are on stream {}; "
+      "in a group all calls of a host communicator are on one stream",
+      static_cast<const void*>(hostStream), static_cast<const void*>(found->hostStream));
+}
+
+Status CallGroup::addOnHost(rondoComm_t comm, const CollectiveCall& call, rondoStream_t stream) {
+  const Result<GroupCalls*> calls = callsOf(comm, stream);
+  RONDO_RETURN_IF_ERROR(calls.status());
+  (*calls)->collectives.emplace_back(call, nullptr);
+  return {};
+}
+
+Status CallGroup::addOnHost(rondoComm_t comm, const MessageCall& call, rondoStream_t stream) {
+  const Result<GroupCalls*> calls = callsOf(comm, stream);
+  RONDO_RETURN_IF_ERROR(calls.status());
+  (*calls)->messages.push_back(call);
+  return {};
+}
+
+/// Puts the calls of `member` to others on the same stream.
+Status CallGroup::sortIn(Member& member, std::vector<StreamParts>& groups) {
+  const Result<Communicator*> communicator = findCommunicator(member.comm);
+  RONDO_RETURN_IF_ERROR(communicator.status());
+  const Result<HostStream*> stream = findStream(member.hostStream);
+  RONDO_RETURN_IF_ERROR(stream.status());
+  auto group = std::ranges::find(groups, *stream, &StreamParts::stream);
+  if (group == groups.end()) group = groups.insert(group, {*stream, {}});
+  group->parts.push_back({*communicator, std::move(member.calls)});
+  return {};
 }
 
 Status CallGroup::cancel() {
@@ -61,28 +123,22 @@ GroupOutcome CallGroup::end() {
   if (--depth_ > 0) return outcome;
   std::vector<Member> members = std::exchange(members_, {});
   outcome.status = std::exchange(refused_, {});
-  std::vector<GroupPart> parts;
+  std::vector<StreamParts> groups;
   for (Member& member : members) {
     outcome.members.push_back(member.comm);
-    if (!outcome.status.ok()) continue;
-    const Result<Communicator*> communicator = findCommunicator(member.comm);
-    if (!communicator.ok()) {
-      outcome.status = communicator.status();
-    } else {
-      parts.push_back({*communicator, std::move(member.calls)});
-    }
+    if (outcome.status.ok()) outcome.status = sortIn(member, groups);
   }
-  if (outcome.status.ok()) outcome.status = carryOut(std::move(parts));
+  if (outcome.status.ok()) outcome.status = carryOut(std::move(groups));
   return outcome;
 }
 
-Status runMessage(rondoComm_t comm, const MessageCall& call) {
-  const Result<Communicator*> communicator = findCommunicator(comm);
-  RONDO_RETURN_IF_ERROR(communicator.status());
+Status runMessage(Communicator& communicator, const MessageCall& call, HostStream* stream) {
   std::vector<GroupPart> parts(1);
-  parts.front().communicator = *communicator;
+  parts.front().communicator = &communicator;
   parts.front().calls.messages.push_back(call);
-  return runGroup(std::move(parts));
+  if (stream == nullptr) return runGroup(std::move(parts));
+  stream->enqueue(GroupTask(std::move(parts)));
+  return {};
 }
 
 }  // namespace rondo

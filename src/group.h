@@ -6,9 +6,12 @@
 
 #include "rondo/rondo.h"
 #include "src/group_calls.h"
+#include "src/host_stream.h"
 #include "src/status.h"
 
 namespace rondo {
+
+struct StreamParts;
 
 /// What a group as a whole came to.
 struct GroupOutcome {
@@ -27,19 +30,24 @@ class CallGroup {
 
   void start() { ++depth_; }
 
+  /// A call of a communicator on a device.
   void add(rondoComm_t comm, const CollectiveCall& call, rondoStream_t stream) {
     callsOf(comm).collectives.emplace_back(call, stream);
   }
 
-  void add(rondoComm_t comm, const MessageCall& call) { callsOf(comm).messages.push_back(call); }
+  /// A call of a communicator on host memory.
+  /// @param stream null: to be carried out by end()
+  /// @errors InvalidUsage (another stream than the communicator's earlier calls)
+  Status addOnHost(rondoComm_t comm, const CollectiveCall& call, rondoStream_t stream);
+  Status addOnHost(rondoComm_t comm, const MessageCall& call, rondoStream_t stream);
 
   /// A call was refused for `reason`: end() carries nothing out.
   void refuse(const Status& reason) {
     if (refused_.ok()) refused_ = reason;
   }
 
-  /// Ends the innermost start(); the outermost one's end carries the calls out and forgets them,
-  /// whatever comes of them.
+  /// Ends the innermost start(); the outermost one's end carries the calls out, or issues them on
+  /// their streams, and forgets them, whatever comes of them.
   /// @errors InvalidUsage (no start()), that of the first refused call, those of runGroup()
   GroupOutcome end();
 
@@ -50,10 +58,13 @@ class CallGroup {
  private:
   struct Member {
     rondoComm_t comm = nullptr;
+    rondoStream_t hostStream = nullptr;
     GroupCalls calls;
   };
 
+  static Status sortIn(Member& member, std::vector<StreamParts>& groups);
   GroupCalls& callsOf(rondoComm_t comm);
+  Result<GroupCalls*> callsOf(rondoComm_t comm, rondoStream_t hostStream);
 
   std::size_t depth_ = 0;
   std::vector<Member> members_;
@@ -61,7 +72,8 @@ class CallGroup {
 };
 
 /// One message by itself: a group of one.
+/// @param stream null: in the calling thread
 /// @errors those of runGroup()
-Status runMessage(rondoComm_t comm, const MessageCall& call);
+Status runMessage(Communicator& communicator, const MessageCall& call, HostStream* stream);
 
 }  // namespace rondo

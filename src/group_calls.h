@@ -16,6 +16,7 @@ namespace rondo {
 /// give up before.
 class QueuedCollective {
  public:
+  /// @param stream of a device; null on host memory, where it is the whole group's
   QueuedCollective(const CollectiveCall& call, rondoStream_t stream)
       : call_(call), stream_(stream) {
     if (call.scale != nullptr) std::memcpy(factor_.data(), call.scale, factor_.size());

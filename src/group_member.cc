@@ -18,8 +18,8 @@ host::Turn turnOf(PreparedOperation& operation, const host::Work& work) {
 
 }  // namespace
 
-GroupMember::GroupMember(Communicator& communicator, GroupCalls calls)
-    : communicator_(&communicator), turn_(communicator.turn_), calls_(std::move(calls)) {}
+GroupMember::GroupMember(Communicator& communicator, GroupCalls calls, OperationOrder::Turn turn)
+    : communicator_(&communicator), turn_(std::move(turn)), calls_(std::move(calls)) {}
 
 Status GroupMember::begin() try {
   Communicator& own = *communicator_;

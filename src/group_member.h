@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <mutex>
 #include <optional>
 
 #include "kernels/host/executor.h"
@@ -11,6 +10,7 @@
 #include "src/communicator.h"
 #include "src/group_calls.h"
 #include "src/message_operation.h"
+#include "src/operation_order.h"
 #include "src/status.h"
 
 namespace rondo {
@@ -18,8 +18,9 @@ namespace rondo {
 /// Has the communicator for as long as it lives. @threads one
 class GroupMember {
  public:
-  /// Waits until no other call runs on `communicator`, which must be on host memory.
-  GroupMember(Communicator& communicator, GroupCalls calls);
+  /// @param communicator on host memory
+  /// @param turn         its
+  GroupMember(Communicator& communicator, GroupCalls calls, OperationOrder::Turn turn);
 
   /// Prepares what needs no other rank; nothing is sent before all members of a group could.
   /// @errors as Communicator::run()
@@ -56,7 +57,7 @@ class GroupMember {
   bool messagesWait() const { return messages_.has_value() && !messagesDone_; }
 
   Communicator* communicator_;
-  std::unique_lock<std::mutex> turn_;
+  OperationOrder::Turn turn_;
   GroupCalls calls_;
   std::optional<MessageOperation> messages_;
   bool messagesBegun_ = false;

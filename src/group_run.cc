@@ -79,8 +79,12 @@ Status runGroup(std::vector<GroupPart> parts) {
   // In one order in all threads, so that two groups never wait for each other's communicators.
   std::ranges::sort(parts, {}, &GroupPart::communicator);
   std::deque<GroupMember> members;
-  for (GroupPart& part : parts)
-    members.emplace_back(*part.communicator, std::move(part.calls));
+  for (GroupPart& part : parts) {
+    OperationOrder::Turn turn =
+        part.place.has_value() ? part.place->waitTurn() : part.communicator->order()->waitTurn();
+    if (!turn.given()) return turn.closed();
+    members.emplace_back(*part.communicator, std::move(part.calls), std::move(turn));
+  }
   for (GroupMember& member : members)
     RONDO_RETURN_IF_ERROR(member.begin());
   Status driven = drive(members);

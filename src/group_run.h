@@ -2,10 +2,11 @@
 // for each other may belong to one thread.
 #pragma once
 
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "src/group_member.h"
+#include "src/operation_order.h"
 #include "src/status.h"
 
 namespace rondo {
@@ -14,9 +15,12 @@ namespace rondo {
 struct GroupPart {
   Communicator* communicator = nullptr;
   GroupCalls calls;
+  /// Of a part that was issued on a stream; else its turn comes when the group is run.
+  std::optional<IssuedPlace> place{};
 };
 
-/// Carries out all calls of a group. Each communicator appears once and is on host memory.
+/// Carries out all calls of a group, in the calling thread. Each communicator appears once and is
+/// on host memory.
 /// @order  on return all results are complete on the ranks of the group
 /// @errors an argument error of the group as a whole (nothing was sent); a failure of one of its
 ///   communicators, which then have all failed whose calls were not complete

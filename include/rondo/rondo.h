@@ -30,7 +30,8 @@
 //   Limit       count x ranks x bytes per element is at most PTRDIFF_MAX.
 //   Agreement   call, count, type, op and root are the same on all ranks (premulsum: the factor
 //               may differ).
-//   Order       all ranks make their calls on a communicator in the same order.
+//   Order       all ranks make their calls on a communicator in the same order. That is the order
+//               in which they are carried out, whatever streams and threads they are issued on.
 //   Threads     one thread at a time per communicator handle; different handles are independent,
 //               and ranks that share a process call from different threads, or from one thread in
 //               one group (rondoGroupStart). Any thread may call rondoCommAbort and the queries
@@ -130,9 +131,15 @@ typedef enum rondoScalarResidence RONDO_ENUM_TYPE {
 typedef struct rondoComm* rondoComm_t;
 
 /// Where an operation is queued. Declared as CUDA declares its own stream, so that a cudaStream_t
-/// is passed as it is; NULL is then the default stream. Host communicators take only NULL for now:
-/// the call runs in the caller's thread and returns when it is complete on this rank.
+/// is passed as it is to device communicators; NULL is then the default stream. Host communicators
+/// take streams of rondoStreamCreate, an opaque value each, and NULL: the call then runs in the
+/// caller's thread and returns when it is complete on this rank. A stream of the other kind is
+/// refused (InvalidArgument).
 typedef struct CUstream_st* rondoStream_t;
+
+/// A point in the work of streams on host memory (rondoEventCreate). An opaque value; a wrong or
+/// destroyed one is refused, not followed.
+typedef struct rondoEvent* rondoEvent_t;
 
 /// The value of a number in rondoConfig_t that was not set; a text is not set if it is NULL.
 #define RONDO_UNDEFINED INT64_MIN
@@ -309,8 +316,9 @@ RONDO_EXPORT rondoResult_t rondoCommInitFromEnvironment(rondoComm_t* comm,
 RONDO_EXPORT rondoResult_t rondoCommSplit(
     rondoComm_t comm, int color, int key, rondoComm_t* newComm, const rondoConfig_t* config);
 
-/// Gives up this rank's part in a communicator in good order: waits until the other ranks have
-/// taken what it sent them (at most the operation time-out), and tells them that it goes. Only
+/// Gives up this rank's part in a communicator in good order: waits for what was issued on streams
+/// and until the other ranks have taken what it sent them (at most the operation time-out), and
+/// tells them that it goes. Only
 /// rondoCommDestroy may follow, which else does the same.
 /// @threads  no other call on `comm` may be running.
 /// @errors   InvalidArgument, InvalidUsage (finalized before), the failure of the communicator.
@@ -318,6 +326,7 @@ RONDO_EXPORT rondoResult_t rondoCommFinalize(rondoComm_t comm);
 
 /// Ends this rank's use of a communicator and frees what it holds. Not collective: other ranks may
 /// destroy theirs earlier or later, but an operation that still needs this rank will fail there.
+/// Waits for what was issued on streams, unless the communicator has failed.
 /// In a process that was forked off since the communicator was made it does nothing and succeeds;
 /// any other call is InvalidUsage there. The parent goes on.
 /// @param comm the handle is refused from now on. NULL does nothing.
@@ -325,8 +334,8 @@ RONDO_EXPORT rondoResult_t rondoCommFinalize(rondoComm_t comm);
 /// @errors   InvalidUsage (destroyed before, or never made).
 RONDO_EXPORT rondoResult_t rondoCommDestroy(rondoComm_t comm);
 
-/// Stops all ranks' pending operations; they and all later ones fail with Aborted. The handle
-/// remains and is to be destroyed.
+/// Stops all ranks' pending operations; they, what was issued on streams, and all later ones fail
+/// with Aborted. Waits for none of them. The handle remains and is to be destroyed.
 /// @threads  any, at any time.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommAbort(rondoComm_t comm);
@@ -382,8 +391,9 @@ RONDO_EXPORT rondoResult_t rondoRedOpDestroy(rondoRedOp_t op, rondoComm_t comm);
 /// Reduces `count` elements over all ranks into `recv` on each rank.
 /// @param send   `count` elements of `type`.
 /// @param recv   `count` elements; may equal `send`.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoAllReduce(const void* send,
                                           void* recv,
@@ -397,8 +407,9 @@ RONDO_EXPORT rondoResult_t rondoAllReduce(const void* send,
 /// @param send   all blocks, in rank order.
 /// @param recv   one block; may be this rank's block of `send`.
 /// @param count  elements of one block.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoReduceScatter(const void* send,
                                               void* recv,
@@ -412,8 +423,9 @@ RONDO_EXPORT rondoResult_t rondoReduceScatter(const void* send,
 /// @param send   this rank's block; may be its place in `recv`.
 /// @param recv   all blocks, in rank order.
 /// @param count  elements of one block.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoAllGather(const void* send,
                                           void* recv,
@@ -426,8 +438,9 @@ RONDO_EXPORT rondoResult_t rondoAllGather(const void* send,
 /// @param send   the elements at the root; not looked at elsewhere.
 /// @param recv   `count` elements, also at the root; there it may equal `send`.
 /// @param root   the rank that has the elements.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoBroadcast(const void* send,
                                           void* recv,
@@ -441,9 +454,10 @@ RONDO_EXPORT rondoResult_t rondoBroadcast(const void* send,
 /// @param send   `count` elements of `type`.
 /// @param recv   the result at the root, where it may equal `send`; not looked at elsewhere.
 /// @param root   the rank that receives the result.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete at the root, and `send`
-///   may be changed elsewhere.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete at the root,
+///   and `send` may be changed elsewhere.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoReduce(const void* send,
                                        void* recv,
@@ -458,8 +472,9 @@ RONDO_EXPORT rondoResult_t rondoReduce(const void* send,
 /// calling rank's block of `recv`.
 /// @param send   count x ranks elements: a block for each rank, in rank order.
 /// @param recv   count x ranks elements: a block from each rank, in rank order; may equal `send`.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoAllToAll(const void* send,
                                          void* recv,
@@ -473,9 +488,10 @@ RONDO_EXPORT rondoResult_t rondoAllToAll(const void* send,
 /// @param recv   count x ranks elements at the root: the blocks of all ranks, in rank order; not
 ///   looked at elsewhere.
 /// @param root   the rank that receives.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete at the root, and `send`
-///   may be changed elsewhere.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete at the root,
+///   and `send` may be changed elsewhere.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoGather(const void* send,
                                        void* recv,
@@ -490,8 +506,9 @@ RONDO_EXPORT rondoResult_t rondoGather(const void* send,
 ///   looked at elsewhere.
 /// @param recv   `count` elements: the rank's block.
 /// @param root   the rank that sends.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
                                         void* recv,
@@ -509,7 +526,7 @@ RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
 //                 without a single element.
 //   Overlap       blocks of an output share no byte.
 //   In place      as there, the own block being at displacements[r]; never for AllToAllV.
-//   Arrays        stay as they are until the call, or its group, has ended.
+//   Arrays        stay as they are until the call, or its group, is complete.
 //   Agreement     AllGatherV, ReduceScatterV: `counts` is the same on all ranks. Else what a rank
 //                 sends to another one is as much as that one receives from it. Ranks that differ
 //                 get Mismatch, in this call or in a later one that exchanges data between them.
@@ -520,8 +537,8 @@ RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
 /// @param recv          the blocks of all ranks.
 /// @param counts        elements of each rank's block.
 /// @param displacements where it goes in `recv`; may differ from rank to rank.
-/// @param stream        NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream        of rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoAllGatherV(const void* send,
                                            void* recv,
@@ -537,8 +554,8 @@ RONDO_EXPORT rondoResult_t rondoAllGatherV(const void* send,
 /// @param recv          counts[r] elements of rank r.
 /// @param counts        elements of each rank's block.
 /// @param displacements where it is in `send`; may differ from rank to rank.
-/// @param stream        NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream        of rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoReduceScatterV(const void* send,
                                                void* recv,
@@ -556,8 +573,8 @@ RONDO_EXPORT rondoResult_t rondoReduceScatterV(const void* send,
 /// @param recv              a block from each rank.
 /// @param recvCounts        elements of each; what rank p sends to this one.
 /// @param recvDisplacements where each goes in `recv`.
-/// @param stream            NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream            of rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoAllToAllV(const void* send,
                                           const size_t* sendCounts,
@@ -577,9 +594,9 @@ RONDO_EXPORT rondoResult_t rondoAllToAllV(const void* send,
 /// @param recvCounts        elements of each rank's block.
 /// @param recvDisplacements where each goes in `recv`.
 /// @param root              the rank that receives.
-/// @param stream            NULL.
-/// @threads @order  see the table above; on return the result is complete at the root, and `send`
-///   may be changed elsewhere.
+/// @param stream            of rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete at the root,
+///   and `send` may be changed elsewhere.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoGatherV(const void* send,
                                         size_t sendCount,
@@ -600,8 +617,8 @@ RONDO_EXPORT rondoResult_t rondoGatherV(const void* send,
 /// @param recv              `recvCount` elements: the rank's block.
 /// @param recvCount         at the root equal to sendCounts[root].
 /// @param root              the rank that sends.
-/// @param stream            NULL.
-/// @threads @order  see the table above; on return the result is complete on this rank.
+/// @param stream            of rondoStreamCreate, or NULL.
+/// @threads @order  see the table above; with NULL, on return the result is complete on this rank.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
                                          const size_t* sendCounts,
@@ -624,7 +641,7 @@ RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
 /// @param count  elements; 0 is legal, and still is a message, which the peer receives with count
 /// 0.
 /// @param peer   the rank that receives. May be the calling rank, if the same group receives it.
-/// @param stream NULL.
+/// @param stream of rondoStreamCreate, or NULL.
 /// @threads  as for collectives: one thread at a time per communicator handle.
 /// @order    messages between two ranks keep the order of their calls; there is none between
 ///   messages of different pairs, nor between messages and collectives.
@@ -642,7 +659,7 @@ RONDO_EXPORT rondoResult_t rondoSend(const void* send,
 /// @param recv   room for `count` elements.
 /// @param count  elements, exactly as many as are sent.
 /// @param peer   the rank that sends. May be the calling rank, if the same group sends it.
-/// @param stream NULL.
+/// @param stream of rondoStreamCreate, or NULL.
 /// @threads @order  see rondoSend; on return `recv` holds the elements.
 /// @errors   see rondoSend.
 RONDO_EXPORT rondoResult_t rondoRecv(void* recv,
@@ -669,8 +686,8 @@ RONDO_EXPORT rondoResult_t rondoGroupStart(void);
 RONDO_EXPORT rondoResult_t rondoGroupCancel(void);
 
 /// Ends a group. The outermost one's end carries all its calls out and returns when they are
-/// complete on the ranks that the group is about; the next group then begins empty, whatever came
-/// of this one.
+/// complete on the ranks that the group is about, or issues them if they are on streams; the next
+/// group then begins empty, whatever came of this one.
 ///
 /// All messages of one communicator in a group are carried out together, in an order in which no
 /// set of messages that fits together waits for ever. Its collectives follow each other in the
@@ -680,7 +697,8 @@ RONDO_EXPORT rondoResult_t rondoGroupCancel(void);
 /// the first such error and carry nothing out. If a communicator fails, all those of the group
 /// fail that were not done.
 /// @threads  the thread that called rondoGroupStart.
-/// @order    on return the results of all calls are complete on the ranks of the group; of calls on
+/// @order    on return the results of all calls without a stream are complete on the ranks of the
+///   group; of calls on
 ///   a communicator on devices as if they had been made one after another now. A group with such
 ///   a communicator has no other (NotSupported).
 /// @errors   InvalidUsage (no rondoGroupStart; a communicator that was destroyed meanwhile), those
@@ -688,10 +706,110 @@ RONDO_EXPORT rondoResult_t rondoGroupCancel(void);
 RONDO_EXPORT rondoResult_t rondoGroupEnd(void);
 
 /// Returns after every rank has called it. What a rank wrote before is visible to all ranks after.
-/// @param stream device communicators: a CUDA stream of the device; host communicators: NULL.
+/// @param stream device communicators: a CUDA stream of the device; host communicators: one of
+///   rondoStreamCreate, or NULL.
 /// @threads @order  see the table above.
 /// @errors   InvalidArgument, InvalidUsage, NotSupported, PeerLost, Timeout, Mismatch, Aborted.
 RONDO_EXPORT rondoResult_t rondoBarrier(rondoComm_t comm, rondoStream_t stream);
+
+// Streams on host memory. A stream is a queue of calls that a thread of the library's carries out,
+// one after another, while the program computes:
+//
+//   rondoStreamCreate(&stream);
+//   rondoAllReduce(grad, grad, count, rondoFloat32, rondoSum, comm, stream);  // returns at once
+//   compute();                                                  // without touching grad
+//   rondoStreamSynchronize(stream);                             // grad now holds the sum
+//
+//   Calls      on a stream check their arguments and return; what is wrong with these is told at
+//              once. What happens later is told by rondoStreamSynchronize, and by
+//              rondoCommGetAsyncError if the communicator has failed. Buffers, and the arrays of
+//              calls with blocks of different sizes, stay as they are until the call is complete.
+//   Beginning  a call begins when what was issued before it on its stream, and what was issued
+//              before it on its communicator on any stream or none, is complete. A call with NULL
+//              takes its place in that order, too: it waits for what was issued on its
+//              communicator, then runs in the calling thread.
+//   Deadlock   is impossible if each rank issues its calls on all communicators in one order that
+//              is the same on all ranks, whatever streams they go on. Calls on different
+//              communicators may be issued in different orders if these share no stream, and no
+//              event makes the one wait for the other; on one stream, a rank that issues A, B and
+//              a rank that issues B, A wait for each other until the operation time-out.
+//   Lifetime   streams and communicators may be destroyed in any order. rondoCommFinalize and
+//              rondoCommDestroy first wait for what was issued on the communicator, unless it has
+//              failed; rondoCommAbort waits for nothing, and what was issued fails with Aborted.
+//   Groups     all calls of one host communicator in a group are on one stream, or all with NULL
+//              (InvalidUsage); different communicators may be on different ones. rondoGroupEnd
+//              issues what is on streams, and carries out the rest itself. The calls on one stream
+//              are carried out together, as those with NULL are.
+//   Processor  a stream's thread sleeps while it has nothing to do. It may use the processors that
+//              the thread that made the stream may use then.
+//   Fork       in a process that was forked off a stream or event is refused (InvalidUsage), and
+//              destroying it does nothing.
+
+/// Makes a stream on host memory, with a thread of its own.
+/// @param stream receives the handle. Written only on success.
+/// @threads  any.
+/// @errors   InvalidArgument, OutOfMemory (4096 are alive), SystemError (no thread).
+RONDO_EXPORT rondoResult_t rondoStreamCreate(rondoStream_t* stream);
+
+/// Waits for all that was issued on a stream, as rondoStreamSynchronize does, and ends it.
+/// @param stream the handle is refused from now on. NULL does nothing.
+/// @threads  no other call with `stream` may be running or follow.
+/// @errors   InvalidArgument (no stream on host memory), InvalidUsage (destroyed before), the first
+///   failure on the stream that was not told yet; the stream is destroyed then, too.
+RONDO_EXPORT rondoResult_t rondoStreamDestroy(rondoStream_t stream);
+
+/// Returns when all calls that were issued on a stream before are complete.
+/// @param stream NULL: returns at once, as calls with NULL are complete when they return.
+/// @threads  any.
+/// @order    results of those calls are visible to the calling thread.
+/// @errors   InvalidArgument, InvalidUsage, and the first failure of a call on the stream since the
+///   last one that this function returned. Later calls on the stream are carried out nevertheless,
+///   if their communicators can.
+RONDO_EXPORT rondoResult_t rondoStreamSynchronize(rondoStream_t stream);
+
+/// Tells without waiting whether all calls that were issued on a stream are complete.
+/// @return rondoInProgress if not; else what rondoStreamSynchronize would return, which still does.
+/// @threads @order  as rondoStreamSynchronize.
+/// @errors   those of rondoStreamSynchronize.
+RONDO_EXPORT rondoResult_t rondoStreamQuery(rondoStream_t stream);
+
+/// Makes what is issued on a stream from now on wait until the event is complete, as it was
+/// recorded last. Returns at once; an event that was never recorded is complete.
+/// @param stream NULL: the calling thread waits.
+/// @threads  any.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoStreamWaitEvent(rondoStream_t stream, rondoEvent_t event);
+
+/// Makes an event for streams on host memory.
+/// @param event receives the handle. Written only on success.
+/// @threads  any.
+/// @errors   InvalidArgument, OutOfMemory (4096 are alive).
+RONDO_EXPORT rondoResult_t rondoEventCreate(rondoEvent_t* event);
+
+/// Gives an event up. Waits for nobody; streams that wait for it do so still.
+/// @param event the handle is refused from now on. NULL does nothing.
+/// @threads  no other call with `event` may be running or follow.
+/// @errors   InvalidArgument (never made), InvalidUsage (destroyed before).
+RONDO_EXPORT rondoResult_t rondoEventDestroy(rondoEvent_t event);
+
+/// Records an event on a stream: it is complete when all calls issued there before are, whether
+/// they succeeded or not. It may be recorded again; who waited for it before is not concerned.
+/// @param stream NULL: the event is complete at once.
+/// @threads  any.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoEventRecord(rondoEvent_t event, rondoStream_t stream);
+
+/// Returns when an event is complete, as it was recorded last.
+/// @threads  any.
+/// @order    results of the calls before it are visible to the calling thread.
+/// @errors   InvalidArgument, InvalidUsage; not those of the calls.
+RONDO_EXPORT rondoResult_t rondoEventSynchronize(rondoEvent_t event);
+
+/// Tells without waiting whether an event is complete, as it was recorded last.
+/// @return rondoInProgress if not.
+/// @threads @order  as rondoEventSynchronize.
+/// @errors   InvalidArgument, InvalidUsage.
+RONDO_EXPORT rondoResult_t rondoEventQuery(rondoEvent_t event);
 
 #ifdef __cplusplus
 }  // extern "C"

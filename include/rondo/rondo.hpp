@@ -171,9 +171,344 @@ class Group {
   bool open_ = true;
 };
 
+/// A point in the work of streams on host memory. Owns its handle; empty after a move.
+/// @threads any
+class Event {
+ public:
+  Event() { throwIfFailed(rondoEventCreate(&handle_)); }
+
+  Event(Event&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+  Event& operator=(Event&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  ~Event() { static_cast<void>(rondoEventDestroy(handle_)); }
+
+  rondoEvent_t handle() const noexcept { return handle_; }
+
+  /// Complete when all that was issued on `stream` so far is.
+  void record(rondoStream_t stream) const { throwIfFailed(rondoEventRecord(handle_, stream)); }
+
+  /// Returns when it is complete, as recorded last.
+  void synchronize() const { throwIfFailed(rondoEventSynchronize(handle_)); }
+
+  /// Whether it is complete, without waiting.
+  bool complete() const {
+    const rondoResult_t result = rondoEventQuery(handle_);
+    if (result != rondoInProgress) throwIfFailed(result);
+    return result == rondoSuccess;
+  }
+
+ private:
+  rondoEvent_t handle_ = nullptr;
+};
+
+/// A stream on host memory; see rondoStreamCreate. Owns its handle; empty after a move.
+/// @threads any
+class Stream {
+ public:
+  Stream() { throwIfFailed(rondoStreamCreate(&handle_)); }
+
+  Stream(Stream&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  /// Waits for what was issued; failures that synchronize() has not told are lost.
+  ~Stream() { static_cast<void>(rondoStreamDestroy(handle_)); }
+
+  rondoStream_t handle() const noexcept { return handle_; }
+
+  /// Implicit, so that it goes where a rondoStream_t goes.
+  operator rondoStream_t() const noexcept {
+    return handle_;
+  }  // NOLINT(google-explicit-constructor)
+
+  /// Returns when all that was issued is complete; throws the first failure since the last throw.
+  void synchronize() const { throwIfFailed(rondoStreamSynchronize(handle_)); }
+
+  /// Whether all that was issued is complete, without waiting; throws as synchronize().
+  bool complete() const {
+    const rondoResult_t result = rondoStreamQuery(handle_);
+    if (result != rondoInProgress) throwIfFailed(result);
+    return result == rondoSuccess;
+  }
+
+  /// Makes what is issued from now on wait for `event`.
+  void wait(const Event& event) const {
+    throwIfFailed(rondoStreamWaitEvent(handle_, event.handle()));
+  }
+
+ private:
+  rondoStream_t handle_ = nullptr;
+};
+
+/// The operations of one rank's communicator on one stream, or in the calling thread. Owns nothing.
+/// @threads  one thread at a time per communicator.
+class Operations {
+ public:
+  int rank() const {
+    int rank = 0;
+    check(rondoCommRank(handle_, &rank));
+    return rank;
+  }
+
+  int ranks() const {
+    int ranks = 0;
+    check(rondoCommCount(handle_, &ranks));
+    return ranks;
+  }
+
+  /// Reduces over all ranks into `recv` on each.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allReduce(const Send& send, Recv&& recv, rondoRedOp_t op = rondoSum) const {
+    checkSizes("allReduce", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoAllReduce(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
+                         typeOf<Recv>(), op, handle_, stream_));
+  }
+
+  /// Reduces `data` over all ranks, in place.
+  template <WritableElementRange Data>
+  void allReduce(Data&& data, rondoRedOp_t op = rondoSum) const {
+    allReduce(data, data, op);
+  }
+
+  /// Reduces over all ranks; this rank receives its block of the result.
+  /// @param send one block of recv's size per rank, in rank order.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void reduceScatter(const Send& send, Recv&& recv, rondoRedOp_t op = rondoSum) const {
+    checkSizes("reduceScatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
+    check(rondoReduceScatter(std::ranges::data(send), std::ranges::data(recv),
+                             std::ranges::size(recv), typeOf<Recv>(), op, handle_, stream_));
+  }
+
+  /// Gathers all ranks' blocks, in rank order.
+  /// @param recv room for one block of send's size per rank.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allGather(const Send& send, Recv&& recv) const {
+    checkSizes("allGather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
+    check(rondoAllGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
+                         typeOf<Recv>(), handle_, stream_));
+  }
+
+  /// Overwrites `data` on every rank by the root's.
+  template <WritableElementRange Data>
+  void broadcast(Data&& data, int root) const {
+    check(rondoBroadcast(std::ranges::data(data), std::ranges::data(data), std::ranges::size(data),
+                         typeOf<Data>(), root, handle_, stream_));
+  }
+
+  /// Reduces over all ranks into the root's `recv`; other ranks may pass an empty one.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void reduce(const Send& send, Recv&& recv, int root, rondoRedOp_t op = rondoSum) const {
+    if (rank() == root) checkSizes("reduce", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoReduce(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
+                      typeOf<Recv>(), op, root, handle_, stream_));
+  }
+
+  /// Sends block p of `send` to rank p, and receives a block from each rank, in rank order.
+  /// @param send one block per rank, all of one size.
+  /// @param recv of send's size; may be the same range.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allToAll(const Send& send, Recv&& recv) const {
+    const std::size_t block = oneBlock("allToAll", std::ranges::size(recv));
+    checkSizes("allToAll", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoAllToAll(std::ranges::data(send), std::ranges::data(recv), block, typeOf<Recv>(),
+                        handle_, stream_));
+  }
+
+  /// Collects all ranks' blocks at the root, in rank order.
+  /// @param recv at the root room for one block of send's size per rank; elsewhere it may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void gather(const Send& send, Recv&& recv, int root) const {
+    if (rank() == root)
+      checkSizes("gather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
+    check(rondoGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
+                      typeOf<Recv>(), root, handle_, stream_));
+  }
+
+  /// Hands the root's blocks out, in rank order.
+  /// @param send at the root one block of recv's size per rank; elsewhere it may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void scatter(const Send& send, Recv&& recv, int root) const {
+    if (rank() == root)
+      checkSizes("scatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
+    check(rondoScatter(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
+                       typeOf<Recv>(), root, handle_, stream_));
+  }
+
+  /// Gathers blocks of different sizes; see rondoAllGatherV.
+  /// @param counts, displacements one per rank
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allGatherV(const Send& send,
+                  Recv&& recv,
+                  std::span<const std::size_t> counts,
+                  std::span<const std::size_t> displacements) const {
+    checkArrays("allGatherV", counts, displacements);
+    check(rondoAllGatherV(std::ranges::data(send), std::ranges::data(recv), counts.data(),
+                          displacements.data(), typeOf<Recv>(), handle_, stream_));
+  }
+
+  /// Reduces, and hands out blocks of different sizes; see rondoReduceScatterV.
+  /// @param counts, displacements one per rank
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void reduceScatterV(const Send& send,
+                      Recv&& recv,
+                      std::span<const std::size_t> counts,
+                      std::span<const std::size_t> displacements,
+                      rondoRedOp_t op = rondoSum) const {
+    checkArrays("reduceScatterV", counts, displacements);
+    check(rondoReduceScatterV(std::ranges::data(send), std::ranges::data(recv), counts.data(),
+                              displacements.data(), typeOf<Recv>(), op, handle_, stream_));
+  }
+
+  /// Exchanges blocks of different sizes; see rondoAllToAllV. All arrays have one entry per rank.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allToAllV(const Send& send,
+                 std::span<const std::size_t> sendCounts,
+                 std::span<const std::size_t> sendDisplacements,
+                 Recv&& recv,
+                 std::span<const std::size_t> recvCounts,
+                 std::span<const std::size_t> recvDisplacements) const {
+    checkArrays("allToAllV", sendCounts, sendDisplacements);
+    checkArrays("allToAllV", recvCounts, recvDisplacements);
+    check(rondoAllToAllV(std::ranges::data(send), sendCounts.data(), sendDisplacements.data(),
+                         std::ranges::data(recv), recvCounts.data(), recvDisplacements.data(),
+                         typeOf<Recv>(), handle_, stream_));
+  }
+
+  /// Collects blocks of different sizes at the root; see rondoGatherV. Elsewhere than there all but
+  /// `send` may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void gatherV(const Send& send,
+               Recv&& recv,
+               std::span<const std::size_t> counts,
+               std::span<const std::size_t> displacements,
+               int root) const {
+    if (rank() == root) checkArrays("gatherV", counts, displacements);
+    check(rondoGatherV(std::ranges::data(send), std::ranges::size(send), std::ranges::data(recv),
+                       counts.data(), displacements.data(), typeOf<Recv>(), root, handle_,
+                       stream_));
+  }
+
+  /// Hands blocks of different sizes out; see rondoScatterV. Elsewhere than at the root all but
+  /// `recv` may be empty.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void scatterV(const Send& send,
+                std::span<const std::size_t> counts,
+                std::span<const std::size_t> displacements,
+                Recv&& recv,
+                int root) const {
+    if (rank() == root) checkArrays("scatterV", counts, displacements);
+    check(rondoScatterV(std::ranges::data(send), counts.data(), displacements.data(),
+                        std::ranges::data(recv), std::ranges::size(recv), typeOf<Recv>(), root,
+                        handle_, stream_));
+  }
+
+  /// Sends `data` to rank `peer`, which receives it with recv(); see rondoSend.
+  /// @param data no temporary container: in a group it is read later.
+  template <ElementRange Data>
+  requires std::ranges::borrowed_range<Data>
+
+  void send(Data&& data, int peer) const {
+    check(rondoSend(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
+                    stream_));
+  }
+
+  /// Receives into `data` what rank `peer` sends; of just that size.
+  template <WritableElementRange Data>
+  requires std::ranges::borrowed_range<Data>
+
+  void recv(Data&& data, int peer) const {
+    check(rondoRecv(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
+                    stream_));
+  }
+
+  /// Returns after every rank has called it.
+  void barrier() const { check(rondoBarrier(handle_, stream_)); }
+
+ protected:
+  Operations(rondoComm_t handle, rondoStream_t stream) noexcept
+      : handle_(handle), stream_(stream) {}
+
+  void check(rondoResult_t result) const { throwIfFailed(result, handle_); }
+
+  rondoComm_t handle_;
+  rondoStream_t stream_;
+
+ private:
+  friend class Communicator;
+
+  template <class Range>
+  static constexpr rondoDataType_t typeOf() {
+    return ElementType<std::ranges::range_value_t<Range>>::value;
+  }
+
+  std::size_t allBlocks(std::size_t block) const {
+    return block * static_cast<std::size_t>(ranks());
+  }
+
+  /// What `all` elements of a block per rank are each.
+  std::size_t oneBlock(const char* call, std::size_t all) const {
+    const auto n = static_cast<std::size_t>(ranks());
+    if (all % n == 0) return all / n;
+    throw Error(rondoInvalidArgument, std::string(call) + ": " + std::to_string(all) +
+                                          " elements are no whole number of blocks for " +
+                                          std::to_string(n) + " ranks");
+  }
+
+  void checkArrays(const char* call,
+                   std::span<const std::size_t> counts,
+                   std::span<const std::size_t> displacements) const {
+    const auto n = static_cast<std::size_t>(ranks());
+    if (counts.size() == n && displacements.size() == n) [[likely]]
+      return;
+    throw Error(rondoInvalidArgument, std::string(call) + ": " + std::to_string(counts.size()) +
+                                          " counts and " + std::to_string(displacements.size()) +
+                                          " displacements; pass one of both for each of " +
+                                          std::to_string(n) + " ranks");
+  }
+
+  static void checkSizes(const char* call, std::size_t send, std::size_t recv) {
+    if (send == recv) [[likely]]
+      return;
+    throw Error(rondoInvalidArgument, std::string(call) + ": send and recv stand for " +
+                                          std::to_string(send) + " and " + std::to_string(recv) +
+                                          " elements; make them agree");
+  }
+};
+
 /// One rank's communicator. Owns its handle; empty after a move.
 /// @threads  one thread at a time, except abort() and asyncError().
-class Communicator {
+class Communicator : public Operations {
  public:
   /// The communicators of all ranks of this process; the k-th is rank k's, for a thread of its own.
   static std::vector<Communicator> createAll(
@@ -210,9 +545,13 @@ class Communicator {
   }
 
   /// Takes ownership of a handle.
-  explicit Communicator(rondoComm_t handle) noexcept : handle_(handle) {}
+  explicit Communicator(rondoComm_t handle) noexcept : Operations(handle, nullptr) {}
 
-  Communicator(Communicator&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  Communicator(Communicator&& other) noexcept
+      : Operations(std::exchange(other.handle_, nullptr), nullptr) {}
 
   Communicator& operator=(Communicator&& other) noexcept {
     std::swap(handle_, other.handle_);
@@ -221,20 +560,15 @@ class Communicator {
 
   ~Communicator() { static_cast<void>(rondoCommDestroy(handle_)); }
 
+  /// The operations of this communicator issued on a stream, to be used while both live:
+  ///
+  ///     comm.on(stream).allReduce(gradients);
+  ///
+  /// Ranges must live until the operation is complete.
+  Operations on(rondoStream_t stream) const noexcept { return Operations(handle_, stream); }
+
   /// For the C functions; still owned by this object.
   rondoComm_t handle() const noexcept { return handle_; }
-
-  int rank() const {
-    int rank = 0;
-    check(rondoCommRank(handle_, &rank));
-    return rank;
-  }
-
-  int ranks() const {
-    int ranks = 0;
-    check(rondoCommCount(handle_, &ranks));
-    return ranks;
-  }
 
   /// Which transport leads to rank `peer`: "shm", "tcp", "inproc" or "self"; static text.
   /// @threads any
@@ -274,241 +608,6 @@ class Communicator {
                                     handle_));
     return PreMulSum(handle_, op);
   }
-
-  /// Reduces over all ranks into `recv` on each.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void allReduce(const Send& send, Recv&& recv, rondoRedOp_t op = rondoSum) const {
-    checkSizes("allReduce", std::ranges::size(send), std::ranges::size(recv));
-    check(rondoAllReduce(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
-                         typeOf<Recv>(), op, handle_, nullptr));
-  }
-
-  /// Reduces `data` over all ranks, in place.
-  template <WritableElementRange Data>
-  void allReduce(Data&& data, rondoRedOp_t op = rondoSum) const {
-    allReduce(data, data, op);
-  }
-
-  /// Reduces over all ranks; this rank receives its block of the result.
-  /// @param send one block of recv's size per rank, in rank order.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void reduceScatter(const Send& send, Recv&& recv, rondoRedOp_t op = rondoSum) const {
-    checkSizes("reduceScatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
-    check(rondoReduceScatter(std::ranges::data(send), std::ranges::data(recv),
-                             std::ranges::size(recv), typeOf<Recv>(), op, handle_, nullptr));
-  }
-
-  /// Gathers all ranks' blocks, in rank order.
-  /// @param recv room for one block of send's size per rank.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void allGather(const Send& send, Recv&& recv) const {
-    checkSizes("allGather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
-    check(rondoAllGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
-                         typeOf<Recv>(), handle_, nullptr));
-  }
-
-  /// Overwrites `data` on every rank by the root's.
-  template <WritableElementRange Data>
-  void broadcast(Data&& data, int root) const {
-    check(rondoBroadcast(std::ranges::data(data), std::ranges::data(data), std::ranges::size(data),
-                         typeOf<Data>(), root, handle_, nullptr));
-  }
-
-  /// Reduces over all ranks into the root's `recv`; other ranks may pass an empty one.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void reduce(const Send& send, Recv&& recv, int root, rondoRedOp_t op = rondoSum) const {
-    if (rank() == root) checkSizes("reduce", std::ranges::size(send), std::ranges::size(recv));
-    check(rondoReduce(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
-                      typeOf<Recv>(), op, root, handle_, nullptr));
-  }
-
-  /// Sends block p of `send` to rank p, and receives a block from each rank, in rank order.
-  /// @param send one block per rank, all of one size.
-  /// @param recv of send's size; may be the same range.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void allToAll(const Send& send, Recv&& recv) const {
-    const std::size_t block = oneBlock("allToAll", std::ranges::size(recv));
-    checkSizes("allToAll", std::ranges::size(send), std::ranges::size(recv));
-    check(rondoAllToAll(std::ranges::data(send), std::ranges::data(recv), block, typeOf<Recv>(),
-                        handle_, nullptr));
-  }
-
-  /// Collects all ranks' blocks at the root, in rank order.
-  /// @param recv at the root room for one block of send's size per rank; elsewhere it may be empty.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void gather(const Send& send, Recv&& recv, int root) const {
-    if (rank() == root)
-      checkSizes("gather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
-    check(rondoGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
-                      typeOf<Recv>(), root, handle_, nullptr));
-  }
-
-  /// Hands the root's blocks out, in rank order.
-  /// @param send at the root one block of recv's size per rank; elsewhere it may be empty.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void scatter(const Send& send, Recv&& recv, int root) const {
-    if (rank() == root)
-      checkSizes("scatter", std::ranges::size(send), allBlocks(std::ranges::size(recv)));
-    check(rondoScatter(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(recv),
-                       typeOf<Recv>(), root, handle_, nullptr));
-  }
-
-  /// Gathers blocks of different sizes; see rondoAllGatherV.
-  /// @param counts, displacements one per rank
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void allGatherV(const Send& send,
-                  Recv&& recv,
-                  std::span<const std::size_t> counts,
-                  std::span<const std::size_t> displacements) const {
-    checkArrays("allGatherV", counts, displacements);
-    check(rondoAllGatherV(std::ranges::data(send), std::ranges::data(recv), counts.data(),
-                          displacements.data(), typeOf<Recv>(), handle_, nullptr));
-  }
-
-  /// Reduces, and hands out blocks of different sizes; see rondoReduceScatterV.
-  /// @param counts, displacements one per rank
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void reduceScatterV(const Send& send,
-                      Recv&& recv,
-                      std::span<const std::size_t> counts,
-                      std::span<const std::size_t> displacements,
-                      rondoRedOp_t op = rondoSum) const {
-    checkArrays("reduceScatterV", counts, displacements);
-    check(rondoReduceScatterV(std::ranges::data(send), std::ranges::data(recv), counts.data(),
-                              displacements.data(), typeOf<Recv>(), op, handle_, nullptr));
-  }
-
-  /// Exchanges blocks of different sizes; see rondoAllToAllV. All arrays have one entry per rank.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void allToAllV(const Send& send,
-                 std::span<const std::size_t> sendCounts,
-                 std::span<const std::size_t> sendDisplacements,
-                 Recv&& recv,
-                 std::span<const std::size_t> recvCounts,
-                 std::span<const std::size_t> recvDisplacements) const {
-    checkArrays("allToAllV", sendCounts, sendDisplacements);
-    checkArrays("allToAllV", recvCounts, recvDisplacements);
-    check(rondoAllToAllV(std::ranges::data(send), sendCounts.data(), sendDisplacements.data(),
-                         std::ranges::data(recv), recvCounts.data(), recvDisplacements.data(),
-                         typeOf<Recv>(), handle_, nullptr));
-  }
-
-  /// Collects blocks of different sizes at the root; see rondoGatherV. Elsewhere than there all but
-  /// `send` may be empty.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void gatherV(const Send& send,
-               Recv&& recv,
-               std::span<const std::size_t> counts,
-               std::span<const std::size_t> displacements,
-               int root) const {
-    if (rank() == root) checkArrays("gatherV", counts, displacements);
-    check(rondoGatherV(std::ranges::data(send), std::ranges::size(send), std::ranges::data(recv),
-                       counts.data(), displacements.data(), typeOf<Recv>(), root, handle_,
-                       nullptr));
-  }
-
-  /// Hands blocks of different sizes out; see rondoScatterV. Elsewhere than at the root all but
-  /// `recv` may be empty.
-  template <class Send, class Recv>
-  requires SendAndRecv<Send, Recv>
-
-  void scatterV(const Send& send,
-                std::span<const std::size_t> counts,
-                std::span<const std::size_t> displacements,
-                Recv&& recv,
-                int root) const {
-    if (rank() == root) checkArrays("scatterV", counts, displacements);
-    check(rondoScatterV(std::ranges::data(send), counts.data(), displacements.data(),
-                        std::ranges::data(recv), std::ranges::size(recv), typeOf<Recv>(), root,
-                        handle_, nullptr));
-  }
-
-  /// Sends `data` to rank `peer`, which receives it with recv(); see rondoSend.
-  /// @param data no temporary container: in a group it is read later.
-  template <ElementRange Data>
-  requires std::ranges::borrowed_range<Data>
-
-  void send(Data&& data, int peer) const {
-    check(rondoSend(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
-                    nullptr));
-  }
-
-  /// Receives into `data` what rank `peer` sends; of just that size.
-  template <WritableElementRange Data>
-  requires std::ranges::borrowed_range<Data>
-
-  void recv(Data&& data, int peer) const {
-    check(rondoRecv(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
-                    nullptr));
-  }
-
-  /// Returns after every rank has called it.
-  void barrier() const { check(rondoBarrier(handle_, nullptr)); }
-
- private:
-  template <class Range>
-  static constexpr rondoDataType_t typeOf() {
-    return ElementType<std::ranges::range_value_t<Range>>::value;
-  }
-
-  void check(rondoResult_t result) const { throwIfFailed(result, handle_); }
-
-  std::size_t allBlocks(std::size_t block) const {
-    return block * static_cast<std::size_t>(ranks());
-  }
-
-  /// What `all` elements of a block per rank are each.
-  std::size_t oneBlock(const char* call, std::size_t all) const {
-    const auto n = static_cast<std::size_t>(ranks());
-    if (all % n == 0) return all / n;
-    throw Error(rondoInvalidArgument, std::string(call) + ": " + std::to_string(all) +
-                                          " elements are no whole number of blocks for " +
-                                          std::to_string(n) + " ranks");
-  }
-
-  void checkArrays(const char* call,
-                   std::span<const std::size_t> counts,
-                   std::span<const std::size_t> displacements) const {
-    const auto n = static_cast<std::size_t>(ranks());
-    if (counts.size() == n && displacements.size() == n) [[likely]]
-      return;
-    throw Error(rondoInvalidArgument, std::string(call) + ": " + std::to_string(counts.size()) +
-                                          " counts and " + std::to_string(displacements.size()) +
-                                          " displacements; pass one of both for each of " +
-                                          std::to_string(n) + " ranks");
-  }
-
-  static void checkSizes(const char* call, std::size_t send, std::size_t recv) {
-    if (send == recv) [[likely]]
-      return;
-    throw Error(rondoInvalidArgument, std::string(call) + ": send and recv stand for " +
-                                          std::to_string(send) + " and " + std::to_string(recv) +
-                                          " elements; make them agree");
-  }
-
-  rondoComm_t handle_;
 };
 
 }  // namespace v0

@@ -139,7 +139,7 @@ TEST_F(BadInput, PartialOverlap) {
 
 TEST_F(BadInput, AStreamOnAHostCommunicator) {
   const auto stream = reinterpret_cast<rondoStream_t>(send_.data());
-  expectRefused(rondoBarrier(comm(), stream), rondoNotSupported, "pass NULL");
+  expectRefused(rondoBarrier(comm(), stream), rondoInvalidArgument, "is no stream on host memory");
 }
 
 TEST_F(BadInput, Reductions) {

@@ -45,6 +45,9 @@ rondo_add_test(collective_mismatch_test LABELS collective TIMEOUT 300
 rondo_add_test(collective_group_test LABELS collective TIMEOUT 300
   SOURCES group_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_stream_test LABELS collective TIMEOUT 300
+  SOURCES stream_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
 rondo_add_test(collective_message_soak_test LABELS collective TIMEOUT 300
   SOURCES message_soak_test.cc
   LIBRARIES rondo_collective_harness)
