@@ -265,9 +265,9 @@ ncclResult_t pncclCommInitRankScalable(ncclComm_t* newcomm,
                                        ncclConfig_t* config) {
   constexpr const char* kName = "ncclCommInitRankScalable";
   if (nId < 1 || commIds == nullptr) {
-    return rondo::nccl::conclude(
-        kName, Status::invalidArgument("{} ids at {}; pass one or more", nId,
-                                       static_cast<const void*>(commIds)));
+    return rondo::nccl::conclude(kName,
+                                 Status::invalidArgument("{} ids at {}; pass one or more", nId,
+                                                         static_cast<const void*>(commIds)));
   }
   return rondo::nccl::initRank(kName, newcomm, nranks, *commIds, myrank, config);
 }
@@ -334,15 +334,15 @@ ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device) {
   return rondo::nccl::guarded("ncclCommCuDevice", [&]() -> Status {
     if (!underway.allowed()) return rondo::nccl::abortedAlready();
     RONDO_RETURN_IF_ERROR(rondo::nccl::checkPresent("device", device));
-    const rondo::Result<rondo::Communicator*> communicator =
-        rondo::findCommunicator(asRondo(comm));
+    const rondo::Result<rondo::Communicator*> communicator = rondo::findCommunicator(asRondo(comm));
     RONDO_RETURN_IF_ERROR(communicator.status());
     *device = (*communicator)->device().value_or(-1);
     return {};
   });
 }
 
-// ---- registration: there is nothing to do, as Rondo finds out about buffers by itself -------------
+// ---- registration: there is nothing to do, as Rondo finds out about buffers by itself
+// -------------
 
 ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t /*size*/, void** handle) {
   return rondo::nccl::guarded("ncclCommRegister", [&]() -> Status {
@@ -372,8 +372,7 @@ ncclResult_t pncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t win) {
   return rondo::nccl::guarded("ncclCommWindowDeregister", [&]() -> Status {
     RONDO_RETURN_IF_ERROR(rondo::findCommunicator(asRondo(comm)).status());
     if (win == nullptr) return {};
-    return Status::invalidArgument("window {} was never registered",
-                                   static_cast<const void*>(win));
+    return Status::invalidArgument("window {} was never registered", static_cast<const void*>(win));
   });
 }
 

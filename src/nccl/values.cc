@@ -9,7 +9,7 @@ namespace {
 
 /// By NCCL's number.
 constexpr std::array<rondoDataType_t, ncclNumTypes> kTypes = {
-    rondoInt8,    rondoUint8,   rondoInt32,   rondoUint32,   rondoInt64,       rondoUint64,
+    rondoInt8,    rondoUint8,   rondoInt32,   rondoUint32,   rondoInt64,      rondoUint64,
     rondoFloat16, rondoFloat32, rondoFloat64, rondoBfloat16, rondoFloat8E4m3, rondoFloat8E5m2};
 
 /// By NCCL's number.

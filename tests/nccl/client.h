@@ -2,19 +2,18 @@
 #ifndef RONDO_TESTS_NCCL_CLIENT_H_
 #define RONDO_TESTS_NCCL_CLIENT_H_
 
+#include <nccl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <nccl.h>
-
 /* Ends the process, with status 1, unless `condition` holds. */
-#define CHECK(condition)                                                                       \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
-      fprintf(stderr, "%s:%d: %s\n  last error: %s\n", __FILE__, __LINE__, #condition,         \
-              ncclGetLastError(NULL));                                                         \
-      exit(1);                                                                                 \
-    }                                                                                          \
+#define CHECK(condition)                                                               \
+  do {                                                                                 \
+    if (!(condition)) {                                                                \
+      fprintf(stderr, "%s:%d: %s\n  last error: %s\n", __FILE__, __LINE__, #condition, \
+              ncclGetLastError(NULL));                                                 \
+      exit(1);                                                                         \
+    }                                                                                  \
   } while (0)
 
 #define CHECK_OK(call) CHECK((call) == ncclSuccess)

@@ -15,10 +15,10 @@ struct Format {
 };
 
 static const struct Format kFormats[] = {
-    {ncclInt8, 1, 0, 0},        {ncclUint8, 1, 0, 0},      {ncclInt32, 4, 0, 0},
-    {ncclUint32, 4, 0, 0},      {ncclInt64, 8, 0, 0},      {ncclUint64, 8, 0, 0},
-    {ncclFloat16, 2, 5, 10},    {ncclFloat32, 4, 8, 23},   {ncclFloat64, 8, 11, 52},
-    {ncclBfloat16, 2, 8, 7},    {ncclFloat8e4m3, 1, 4, 3}, {ncclFloat8e5m2, 1, 5, 2},
+    {ncclInt8, 1, 0, 0},     {ncclUint8, 1, 0, 0},      {ncclInt32, 4, 0, 0},
+    {ncclUint32, 4, 0, 0},   {ncclInt64, 8, 0, 0},      {ncclUint64, 8, 0, 0},
+    {ncclFloat16, 2, 5, 10}, {ncclFloat32, 4, 8, 23},   {ncclFloat64, 8, 11, 52},
+    {ncclBfloat16, 2, 8, 7}, {ncclFloat8e4m3, 1, 4, 3}, {ncclFloat8e5m2, 1, 5, 2},
 };
 
 /* The bits of a small positive whole number. */
@@ -71,8 +71,7 @@ static void allReduceEveryTypeAndOp(ncclComm_t comm, int rank, int ranks) {
       memset(recv, 0xff, sizeof recv);
       for (size_t i = 0; i < kCount; ++i)
         put(&kFormats[f], send, i, input(rank, ranks));
-      CHECK_OK(
-          ncclAllReduce(send, recv, kCount, kFormats[f].type, (ncclRedOp_t)op, comm, NULL));
+      CHECK_OK(ncclAllReduce(send, recv, kCount, kFormats[f].type, (ncclRedOp_t)op, comm, NULL));
       for (size_t i = 0; i < kCount; ++i)
         expect(&kFormats[f], recv, i, reduced((ncclRedOp_t)op, ranks));
     }

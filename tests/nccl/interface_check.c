@@ -2,9 +2,8 @@
  * that is found as <nccl.h>. Compiled once with Rondo's and, where it is installed, once with
  * NVIDIA's: what holds for both is the same in both. Nobody runs it. */
 #include <limits.h>
-#include <stddef.h>
-
 #include <nccl.h>
+#include <stddef.h>
 
 #define SAME(a, b) _Static_assert((a) == (b), #a " is not " #b)
 
@@ -98,7 +97,7 @@ SAME(offsetof(ncclSimInfo_t, estimatedTime), 16);
 SAME(sizeof(ncclSimInfo_t), 24);
 
 /* A function and its twin have this signature, or the assignment does not compile. */
-#define HAS(name, type, parameters)                          \
+#define HAS(name, type, parameters)                                                       \
   static type(*const rondo_check_##name) parameters __attribute__((unused)) = nccl##name; \
   static type(*const rondo_check_p##name) parameters __attribute__((unused)) = pnccl##name
 
@@ -149,12 +148,14 @@ HAS(GroupSimulateEnd, Result, (ncclSimInfo_t*));
 
 /* What the initialisers make, which no constant expression can tell. */
 ncclConfig_t rondoCheckedConfig(void);
+
 ncclConfig_t rondoCheckedConfig(void) {
   const ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   return config;
 }
 
 ncclSimInfo_t rondoCheckedSimInfo(void);
+
 ncclSimInfo_t rondoCheckedSimInfo(void) {
   const ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
   return info;

@@ -35,9 +35,8 @@ typedef struct CUstream_st* cudaStream_t;
 #define NCCL_PATCH 9
 #define NCCL_SUFFIX ""
 /// A version as one number that grows with it; the older ones had fewer digits.
-#define NCCL_VERSION(major, minor, patch)                              \
-  ((major)*((major) <= 2 && (minor) <= 8 ? 1000 : 10000) + (minor)*100 + \
-   (patch))
+#define NCCL_VERSION(major, minor, patch) \
+  ((major) * ((major) <= 2 && (minor) <= 8 ? 1000 : 10000) + (minor)*100 + (patch))
 #define NCCL_VERSION_CODE 22809
 
 #ifdef __cplusplus
@@ -53,6 +52,7 @@ typedef struct ncclWindow_vidmem* ncclWindow_t;
 
 /// What ranks need to find each other; a secret.
 #define NCCL_UNIQUE_ID_BYTES 128
+
 typedef struct {
   char internal[NCCL_UNIQUE_ID_BYTES];
 } ncclUniqueId;
@@ -108,12 +108,12 @@ typedef struct ncclConfig_v22800 {
 } ncclConfig_t;
 
 /// A configuration in which nothing is set: size, magic, version, and the fields in their order.
-#define NCCL_CONFIG_INITIALIZER                                                                   \
-  {                                                                                               \
-    sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION_CODE, NCCL_CONFIG_UNDEF_INT,                   \
-        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,                      \
-        NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,                      \
-        NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,                      \
+#define NCCL_CONFIG_INITIALIZER                                                                    \
+  {                                                                                                \
+    sizeof(ncclConfig_t), 0xcafebeef, NCCL_VERSION_CODE, NCCL_CONFIG_UNDEF_INT,                    \
+        NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,                       \
+        NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,                       \
+        NCCL_CONFIG_UNDEF_PTR, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT,                       \
         NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT, NCCL_CONFIG_UNDEF_INT \
   }
 
@@ -130,6 +130,7 @@ typedef struct ncclSimInfo_v22200 {
 
 /// Reductions; from ncclNumOps on they are made at run time.
 typedef enum { ncclNumOps_dummy = 5 } ncclRedOp_dummy_t;
+
 typedef enum {
   ncclSum = 0,
   ncclProd = 1,
@@ -190,10 +191,9 @@ RONDO_NCCL(ncclResult_t, GetUniqueId, (ncclUniqueId * uniqueId));
 RONDO_NCCL(ncclResult_t,
            CommInitRank,
            (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank));
-RONDO_NCCL(
-    ncclResult_t,
-    CommInitRankConfig,
-    (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank, ncclConfig_t* config));
+RONDO_NCCL(ncclResult_t,
+           CommInitRankConfig,
+           (ncclComm_t * comm, int nranks, ncclUniqueId commId, int rank, ncclConfig_t* config));
 /// As CommInitRankConfig with the first of the ids.
 RONDO_NCCL(ncclResult_t,
            CommInitRankScalable,
@@ -234,9 +234,7 @@ RONDO_NCCL(ncclResult_t, CommCuDevice, (ncclComm_t comm, int* device));
 RONDO_NCCL(ncclResult_t, CommUserRank, (ncclComm_t comm, int* rank));
 
 /// Succeed without effect: Rondo registers what it needs by itself. The handle is the buffer.
-RONDO_NCCL(ncclResult_t,
-           CommRegister,
-           (ncclComm_t comm, void* buff, size_t size, void** handle));
+RONDO_NCCL(ncclResult_t, CommRegister, (ncclComm_t comm, void* buff, size_t size, void** handle));
 RONDO_NCCL(ncclResult_t, CommDeregister, (ncclComm_t comm, void* handle));
 /// Succeeds with the window NULL, which is NCCL's answer too where windows cannot be had.
 RONDO_NCCL(ncclResult_t,
