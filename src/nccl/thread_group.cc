@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "src/format.h"
 #include "src/last_error.h"
 #include "src/nccl/values.h"
 
@@ -27,11 +29,16 @@ Outcome run(const ThreadGroup::Maker& maker) {
 /// Each in a thread of its own, as they wait for each other; the first failure is the result.
 rondoResult_t runAll(const std::vector<ThreadGroup::Maker>& makers) {
   std::vector<Outcome> outcomes(makers.size());
-  {
+  try {
     std::vector<std::jthread> threads;
     for (std::size_t index = 0; index < makers.size(); ++index) {
       threads.emplace_back([&, index] { outcomes[index] = run(makers[index]); });
     }
+  } catch (const std::system_error& error) {
+    rememberFailure(
+        0, fmt::format("a thread for each of the {} communicators that the group makes: {}",
+                       makers.size(), error.what()));
+    return rondoSystemError;
   }
   const auto failed = std::ranges::find_if(
       outcomes, [](const Outcome& outcome) { return outcome.result != rondoSuccess; });

@@ -9,6 +9,12 @@ rondo_add_test(nccl_environment_test LABELS unit nccl_abi
   SOURCES environment_test.cc
   LIBRARIES rondo_nccl_core rondo_static)
 
+if(TARGET rondo_driver_double)
+  rondo_add_test(nccl_device_test LABELS cuda_emulated nccl_abi
+    SOURCES device_test.cc ${PROJECT_SOURCE_DIR}/tests/cuda/driver_double/device_image.cc
+    LIBRARIES rondo_driver_double rondo_nccl_core rondo_static GTest::gmock)
+endif()
+
 # The same checks and clients with Rondo's header and, where it is installed, with NVIDIA's.
 set(rondo_nccl_headers rondo)
 set(rondo_nccl_rondo_folder ${PROJECT_SOURCE_DIR}/include/rondo/nccl)
