@@ -91,7 +91,7 @@ static void fillBlocks(int32_t* to, int rank, int blocks) {
 }
 
 static void reduceAndScatter(ncclComm_t comm, int rank, int ranks) {
-  int32_t send[kCount * kMostRanks];
+  int32_t send[kCount * kMostRanks] = {0};
   int32_t recv[kCount];
   const int32_t before = ranks * (ranks - 1) / 2 * 10000;
   fillBlocks(send, rank, ranks);
@@ -122,7 +122,7 @@ static void gatherAndBroadcast(ncclComm_t comm, int rank, int ranks) {
 }
 
 static void scatterAndExchange(ncclComm_t comm, int rank, int ranks) {
-  int32_t send[kCount * kMostRanks];
+  int32_t send[kCount * kMostRanks] = {0};
   int32_t recv[kCount * kMostRanks];
   fillBlocks(send, rank, ranks);
   CHECK_OK(ncclAlltoAll(send, recv, kCount, ncclInt32, comm, NULL));

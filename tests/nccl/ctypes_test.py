@@ -107,8 +107,10 @@ def run_ranks(**variables):
                 [sys.executable, __file__, sys.argv[1], "rank"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True, env={**clean, **variables, "TEST_RANK": str(number)}))
         identity = processes[0].stdout.readline()
-        ends = [process.communicate(identity, DEADLINE_SECONDS) for process in processes]
-        errors = [end[1] for end in ends]
+        for process in processes[1:]:
+            process.stdin.write(identity)
+            process.stdin.flush()
+        errors = [process.communicate(timeout=DEADLINE_SECONDS)[1] for process in processes]
         assert all(process.returncode == 0 for process in processes), "".join(errors)
         return "".join(errors)
     finally:

@@ -48,7 +48,7 @@ foreach(header IN LISTS rondo_nccl_headers)
   endforeach()
   foreach(mode IN ITEMS processes threads group abort)
     foreach(ranks IN ITEMS 2 3 4)
-      rondo_add_command_test(nccl_${mode}_${ranks}_${header} LABELS nccl_abi collective
+      rondo_add_command_test(nccl_${mode}_${ranks}_${header} LABELS nccl_abi
         COMMAND nccl_client_${header} ${mode} ${ranks})
     endforeach()
   endforeach()
