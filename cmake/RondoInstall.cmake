@@ -23,6 +23,13 @@ set_target_properties(rondo_cli PROPERTIES
   INSTALL_RPATH "$ORIGIN/${rondo_bin_to_lib}")
 install(TARGETS rondo_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)
 
+# In a folder of its own, so that only programs that ask for it get it in NVIDIA's stead.
+if(RONDO_NCCL)
+  install(TARGETS rondo_nccl
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/rondo COMPONENT runtime
+      NAMELINK_COMPONENT development)
+endif()
+
 configure_package_config_file(
   ${CMAKE_CURRENT_LIST_DIR}/rondoConfig.cmake.in ${PROJECT_BINARY_DIR}/rondoConfig.cmake
   INSTALL_DESTINATION ${rondo_cmake_folder})

@@ -3,6 +3,7 @@
 
 option(RONDO_BUILD_TESTS "Build the test suite (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
 option(RONDO_BUILD_PERF "Build the micro-benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
+option(RONDO_NCCL "Build libnccl.so.2, which programs for NCCL run with" ON)
 option(RONDO_WERROR "Treat warnings as errors (CI does)" OFF)
 set(RONDO_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined or thread")
 

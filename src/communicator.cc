@@ -253,6 +253,11 @@ void Communicator::leave() {
   group_->leave(rank_);
 }
 
+std::optional<int> Communicator::device() const {
+  if (device_ == nullptr) return std::nullopt;
+  return device_->device().ordinal();
+}
+
 Result<std::string_view> Communicator::transportTo(int peer) const {
   if (peer < 0 || peer >= ranks()) {
     return Status::invalidArgument("rank {}: peer {} is no rank of communicator {}: 0 to {}", rank_,

@@ -74,6 +74,9 @@ class Communicator {
   /// Whether buffers are memory of a CUDA device, and operations go on streams.
   bool onDevice() const { return device_ != nullptr; }
 
+  /// The number of that device, as the driver counts; empty on host memory.
+  std::optional<int> device() const;
+
   /// The name of the transport that leads to `peer`; "self" for this rank. Static text that ends
   /// with a zero. @threads any
   /// @errors InvalidArgument: no rank of this communicator

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -421,6 +422,17 @@ Status settle(Config& config,
   return {};
 }
 
+/// What supplementEnvironment() was given. Of the process, as the environment is.
+struct Supplement {
+  static Supplement& ofProcess() {
+    static Supplement supplement;
+    return supplement;
+  }
+
+  std::mutex mutex;
+  Environment variables;
+};
+
 /// What the environment says is said once, not again for every communicator.
 bool worthSaying(const ChosenSetting& setting) {
   if (!detail::logEnabled(LogLevel::kInfo)) return false;
@@ -442,7 +454,16 @@ Environment processEnvironment() {
   Environment found = wholeEnvironment();
   std::erase_if(found,
                 [](const auto& variable) { return !variable.first.starts_with(kSettingPrefix); });
+  Supplement& supplement = Supplement::ofProcess();
+  const std::lock_guard lock(supplement.mutex);
+  found.insert(supplement.variables.begin(), supplement.variables.end());
   return found;
+}
+
+void supplementEnvironment(const Environment& variables) {
+  Supplement& supplement = Supplement::ofProcess();
+  const std::lock_guard lock(supplement.mutex);
+  supplement.variables.insert(variables.begin(), variables.end());
 }
 
 Environment wholeEnvironment() {

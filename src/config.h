@@ -103,6 +103,11 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 /// @threads  no other thread may be changing the environment.
 Environment processEnvironment();
 
+/// Has variables count as if the environment held them, for processEnvironment(), unless it holds
+/// them itself: for a layer that speaks for the variables of another library.
+/// @threads  any.
+void supplementEnvironment(const Environment& variables);
+
 /// All of this process, for what launchers tell their ranks.
 /// @threads  no other thread may be changing the environment.
 Environment wholeEnvironment();

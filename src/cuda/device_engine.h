@@ -78,6 +78,8 @@ class DeviceEngine {
   /// does not end in time, what kernels use is left to them.
   void finish(Deadline deadline);
 
+  const Device& device() const { return *launches_->device(); }
+
  private:
   DeviceEngine(const DeviceRank& self,
                std::shared_ptr<SharedLaunch> launches,
@@ -99,8 +101,6 @@ class DeviceEngine {
                     Stream stream,
                     bool captured) const;
   Result<bool> capturing(Stream stream) const;
-
-  const Device& device() const { return *launches_->device(); }
 
   int rank_;
   int ranks_;

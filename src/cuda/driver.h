@@ -67,6 +67,7 @@ struct DeviceUuid {
   X(primaryContextRelease, "cuDevicePrimaryCtxRelease_v2", (int device))                           \
   X(contextPush, "cuCtxPushCurrent_v2", (Context context))                                         \
   X(contextPop, "cuCtxPopCurrent_v2", (Context * context))                                         \
+  X(contextDevice, "cuCtxGetDevice", (int* device))                                                \
   X(contextSynchronize, "cuCtxSynchronize", ())                                                    \
   X(exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int* mode))                         \
   X(deviceAttribute, "cuDeviceGetAttribute", (int* value, int attribute, int device))              \

@@ -272,6 +272,14 @@ int cuCtxPopCurrent_v2(Context* context) {
   return kSuccess;
 }
 
+int cuCtxGetDevice(int* device) {
+  RONDO_ENTER("cuCtxGetDevice");
+  const Gpu* gpu = currentGpu();
+  if (gpu == nullptr) return kInvalidContext;
+  *device = gpu->ordinal;
+  return kSuccess;
+}
+
 int cuCtxSynchronize() {
   RONDO_ENTER("cuCtxSynchronize");
   Gpu* gpu = currentGpu();
