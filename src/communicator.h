@@ -216,8 +216,8 @@ class Communicator {
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
   const std::shared_ptr<OperationOrder> order_;  // shared with calls issued on streams
-  ConnectionEnds ends_;         // of the host's memory
-  ConnectionEnds messageEnds_;  // for messages from rank to rank
+  ConnectionEnds ends_;                          // of the host's memory
+  ConnectionEnds messageEnds_;                   // for messages from rank to rank
   MessageCounts messageCounts_;
   PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;
