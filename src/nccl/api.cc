@@ -52,10 +52,20 @@ ncclResult_t withCall(const char* function, ncclComm_t comm, const Body& body) {
   return toNccl(body());
 }
 
-/// withCall() for an operation, which may be part of a group.
+bool isOnDevice(rondoComm_t comm) {
+  const Result<Communicator*> communicator = findCommunicator(comm);
+  return communicator.ok() && (*communicator)->onDevice();
+}
+
+/// withCall() for an operation, which may be part of a group. `body` owns its arguments.
 template <class Body>
 ncclResult_t operate(const char* function, ncclComm_t comm, const Body& body) {
-  ThreadGroup::ofThread().include(asRondo(comm));
+  ThreadGroup& group = ThreadGroup::ofThread();
+  if (group.collecting() && isOnDevice(asRondo(comm))) {
+    group.addOnDevice(asRondo(comm), body);
+    return ncclSuccess;
+  }
+  group.include(asRondo(comm));
   return withCall(function, comm, body);
 }
 
@@ -408,7 +418,7 @@ ncclResult_t pncclReduce(const void* sendbuff,
                          int root,
                          ncclComm_t comm,
                          cudaStream_t stream) {
-  return operate("ncclReduce", comm, [&] {
+  return operate("ncclReduce", comm, [=] {
     return rondoReduce(sendbuff, recvbuff, count, toRondo(datatype), toRondo(op), root,
                        asRondo(comm), stream);
   });
@@ -421,7 +431,7 @@ ncclResult_t pncclBroadcast(const void* sendbuff,
                             int root,
                             ncclComm_t comm,
                             cudaStream_t stream) {
-  return operate("ncclBroadcast", comm, [&] {
+  return operate("ncclBroadcast", comm, [=] {
     return rondoBroadcast(sendbuff, recvbuff, count, toRondo(datatype), root, asRondo(comm),
                           stream);
   });
@@ -443,7 +453,7 @@ ncclResult_t pncclAllReduce(const void* sendbuff,
                             ncclRedOp_t op,
                             ncclComm_t comm,
                             cudaStream_t stream) {
-  return operate("ncclAllReduce", comm, [&] {
+  return operate("ncclAllReduce", comm, [=] {
     return rondoAllReduce(sendbuff, recvbuff, count, toRondo(datatype), toRondo(op), asRondo(comm),
                           stream);
   });
@@ -456,7 +466,7 @@ ncclResult_t pncclReduceScatter(const void* sendbuff,
                                 ncclRedOp_t op,
                                 ncclComm_t comm,
                                 cudaStream_t stream) {
-  return operate("ncclReduceScatter", comm, [&] {
+  return operate("ncclReduceScatter", comm, [=] {
     return rondoReduceScatter(sendbuff, recvbuff, recvcount, toRondo(datatype), toRondo(op),
                               asRondo(comm), stream);
   });
@@ -468,7 +478,7 @@ ncclResult_t pncclAllGather(const void* sendbuff,
                             ncclDataType_t datatype,
                             ncclComm_t comm,
                             cudaStream_t stream) {
-  return operate("ncclAllGather", comm, [&] {
+  return operate("ncclAllGather", comm, [=] {
     return rondoAllGather(sendbuff, recvbuff, sendcount, toRondo(datatype), asRondo(comm), stream);
   });
 }
@@ -479,7 +489,7 @@ ncclResult_t pncclAlltoAll(const void* sendbuff,
                            ncclDataType_t datatype,
                            ncclComm_t comm,
                            cudaStream_t stream) {
-  return operate("ncclAlltoAll", comm, [&] {
+  return operate("ncclAlltoAll", comm, [=] {
     return rondoAllToAll(sendbuff, recvbuff, count, toRondo(datatype), asRondo(comm), stream);
   });
 }
@@ -491,7 +501,7 @@ ncclResult_t pncclGather(const void* sendbuff,
                          int root,
                          ncclComm_t comm,
                          cudaStream_t stream) {
-  return operate("ncclGather", comm, [&] {
+  return operate("ncclGather", comm, [=] {
     return rondoGather(sendbuff, recvbuff, count, toRondo(datatype), root, asRondo(comm), stream);
   });
 }
@@ -503,7 +513,7 @@ ncclResult_t pncclScatter(const void* sendbuff,
                           int root,
                           ncclComm_t comm,
                           cudaStream_t stream) {
-  return operate("ncclScatter", comm, [&] {
+  return operate("ncclScatter", comm, [=] {
     return rondoScatter(sendbuff, recvbuff, count, toRondo(datatype), root, asRondo(comm), stream);
   });
 }
@@ -514,7 +524,7 @@ ncclResult_t pncclSend(const void* sendbuff,
                        int peer,
                        ncclComm_t comm,
                        cudaStream_t stream) {
-  return operate("ncclSend", comm, [&] {
+  return operate("ncclSend", comm, [=] {
     return rondoSend(sendbuff, count, toRondo(datatype), peer, asRondo(comm), stream);
   });
 }
@@ -525,7 +535,7 @@ ncclResult_t pncclRecv(void* recvbuff,
                        int peer,
                        ncclComm_t comm,
                        cudaStream_t stream) {
-  return operate("ncclRecv", comm, [&] {
+  return operate("ncclRecv", comm, [=] {
     return rondoRecv(recvbuff, count, toRondo(datatype), peer, asRondo(comm), stream);
   });
 }

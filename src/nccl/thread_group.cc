@@ -14,30 +14,29 @@ namespace rondo::nccl {
 
 namespace {
 
-/// How a maker fared in its thread.
+/// How a call fared in its thread.
 struct Outcome {
   rondoResult_t result = rondoSuccess;
   std::string message;
 };
 
-Outcome run(const ThreadGroup::Maker& maker) {
-  Outcome outcome{maker(), {}};
+Outcome run(const ThreadGroup::Call& call) {
+  Outcome outcome{call(), {}};
   if (outcome.result != rondoSuccess) outcome.message = rondoGetLastError(nullptr);
   return outcome;
 }
 
 /// Each in a thread of its own, as they wait for each other; the first failure is the result.
-rondoResult_t runAll(const std::vector<ThreadGroup::Maker>& makers) {
-  std::vector<Outcome> outcomes(makers.size());
+rondoResult_t runAll(const std::vector<ThreadGroup::Call>& calls) {
+  std::vector<Outcome> outcomes(calls.size());
   try {
     std::vector<std::jthread> threads;
-    for (std::size_t index = 0; index < makers.size(); ++index) {
-      threads.emplace_back([&, index] { outcomes[index] = run(makers[index]); });
+    for (std::size_t index = 0; index < calls.size(); ++index) {
+      threads.emplace_back([&, index] { outcomes[index] = run(calls[index]); });
     }
   } catch (const std::system_error& error) {
-    rememberFailure(
-        0, fmt::format("a thread for each of the {} communicators that the group makes: {}",
-                       makers.size(), error.what()));
+    rememberFailure(0, fmt::format("a thread for each of the group's {} ranks: {}", calls.size(),
+                                   error.what()));
     return rondoSystemError;
   }
   const auto failed = std::ranges::find_if(
@@ -59,42 +58,75 @@ void ThreadGroup::start() {
   ++depth_;
 }
 
-ncclResult_t ThreadGroup::make(Maker maker) {
+ncclResult_t ThreadGroup::make(Call maker) {
   if (!collecting()) return toNccl(maker());
-  makers_.push_back(std::move(maker));
+  content_.makers.push_back(std::move(maker));
   return ncclSuccess;
 }
 
 void ThreadGroup::include(rondoComm_t comm) {
-  if (collecting() && std::ranges::find(members_, comm) == members_.end()) members_.push_back(comm);
+  std::vector<rondoComm_t>& members = content_.members;
+  if (collecting() && std::ranges::find(members, comm) == members.end()) members.push_back(comm);
+}
+
+void ThreadGroup::addOnDevice(rondoComm_t comm, Call operation) {
+  include(comm);
+  auto rank = std::ranges::find(content_.deviceRanks, comm, &DeviceRank::comm);
+  if (rank == content_.deviceRanks.end())
+    rank = content_.deviceRanks.insert(rank, DeviceRank{comm, {}});
+  rank->operations.push_back(std::move(operation));
 }
 
 ncclResult_t ThreadGroup::end() {
   if (depth_ > 0) --depth_;
   if (collecting()) return toNccl(rondoGroupEnd());
-  const std::vector<Maker> makers = std::exchange(makers_, {});
-  const std::vector<rondoComm_t> members = std::exchange(members_, {});
-  const bool cancelled = std::exchange(cancelled_, false);
-  const rondoResult_t made = cancelled ? rondoSuccess : runAll(makers);
-  if (made != rondoSuccess) {
-    rondoGroupCancel();
-    return toNccl(made);
-  }
+  const Content content = std::exchange(content_, {});
   std::vector<Underway> underway;
-  underway.reserve(members.size());
-  for (rondoComm_t comm : members)
+  const ncclResult_t prepared = content.cancelled ? ncclSuccess : prepare(content, underway);
+  if (prepared == ncclSuccess) return toNccl(rondoGroupEnd());
+  rondoGroupCancel();
+  return prepared;
+}
+
+ncclResult_t ThreadGroup::prepare(const Content& content, std::vector<Underway>& underway) {
+  const rondoResult_t made = runAll(content.makers);
+  if (made != rondoSuccess) return toNccl(made);
+  underway.reserve(content.members.size());
+  for (rondoComm_t comm : content.members)
     underway.emplace_back(comm);
-  return toNccl(rondoGroupEnd());
+  if (!std::ranges::all_of(underway, &Underway::allowed)) {
+    rememberFailure(0, "a communicator of the group was aborted, which ends all use of it");
+    return ncclInvalidUsage;
+  }
+  return toNccl(operate(content.deviceRanks));
+}
+
+/// Those of one rank become part of Rondo's group, of several each a group in its thread.
+rondoResult_t ThreadGroup::operate(const std::vector<DeviceRank>& ranks) {
+  const auto note = [](const DeviceRank& rank) {
+    for (const Call& operation : rank.operations)
+      (void)operation();  // what is refused fails the group
+  };
+  if (ranks.size() == 1) {
+    note(ranks.front());
+    return rondoSuccess;
+  }
+  std::vector<Call> calls;
+  for (const DeviceRank& rank : ranks) {
+    calls.emplace_back([&rank, &note] {
+      rondoGroupStart();
+      note(rank);
+      return rondoGroupEnd();
+    });
+  }
+  return runAll(calls);
 }
 
 ncclResult_t ThreadGroup::cancel() {
   const rondoResult_t cancelled = rondoGroupCancel();
   if (depth_ > 0) --depth_;
-  cancelled_ = collecting();
-  if (!collecting()) {
-    makers_.clear();
-    members_.clear();
-  }
+  content_ = {};
+  content_.cancelled = collecting();
   return toNccl(cancelled);
 }
 

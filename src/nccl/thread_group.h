@@ -1,6 +1,7 @@
-// The calling thread's group. Operations of a group are Rondo's own affair (src/group.h); here are
-// the calls that make communicators, which in NCCL may be part of a group too: a thread that drives
-// several ranks makes the communicators of all in one, so they are made side by side at its end.
+// The calling thread's group. Operations of a group on memory of the host are Rondo's own affair
+// (src/group.h). Here is what NCCL allows in a group besides, for threads that drive several ranks:
+// calls that make communicators, and operations of several communicators on devices. Both wait for
+// other ranks, so at the group's end each rank's part runs in a thread of its own.
 #pragma once
 
 #include <cstddef>
@@ -16,33 +17,53 @@ namespace rondo::nccl {
 /// @threads each has its own: ofThread()
 class ThreadGroup {
  public:
-  /// Makes a communicator, waiting for other ranks.
-  using Maker = std::function<rondoResult_t()>;
+  /// A call of Rondo's with its arguments.
+  using Call = std::function<rondoResult_t()>;
 
   static ThreadGroup& ofThread();
 
+  /// Between the outermost start() and its end().
+  bool collecting() const { return depth_ > 0; }
+
   void start();
 
-  /// Runs `maker` now, or at the end of the group if there is one.
-  ncclResult_t make(Maker maker);
+  /// Runs `maker`, which makes a communicator, now, or at the end of the group if there is one.
+  ncclResult_t make(Call maker);
 
   /// The group has an operation on `comm`, which is underway until the group has ended.
   void include(rondoComm_t comm);
 
+  /// include(), with the operation, for a communicator on a device. Only while collecting().
+  void addOnDevice(rondoComm_t comm, Call operation);
+
   /// Ends the innermost start(). The outermost one's end makes the group's communicators, then
-  /// carries out its operations; if one of those was not made, it does not.
+  /// carries out its operations; if a communicator was not made, it does not.
   ncclResult_t end();
 
   /// Ends the innermost start() and has the group do nothing.
   ncclResult_t cancel();
 
  private:
-  bool collecting() const { return depth_ > 0; }
+  struct DeviceRank {
+    rondoComm_t comm = nullptr;
+    std::vector<Call> operations;
+  };
+
+  /// What is collected; the group that follows begins with nothing.
+  struct Content {
+    bool cancelled = false;
+    std::vector<Call> makers;
+    std::vector<rondoComm_t> members;
+    std::vector<DeviceRank> deviceRanks;
+  };
+
+  /// Does what Rondo's group, which is still open, does not do.
+  /// @param underway receives the group's communicators, to be kept until Rondo's group has ended
+  static ncclResult_t prepare(const Content& content, std::vector<Underway>& underway);
+  static rondoResult_t operate(const std::vector<DeviceRank>& ranks);
 
   std::size_t depth_ = 0;
-  bool cancelled_ = false;
-  std::vector<Maker> makers_;
-  std::vector<rondoComm_t> members_;
+  Content content_;
 };
 
 }  // namespace rondo::nccl

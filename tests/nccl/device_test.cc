@@ -125,6 +125,7 @@ TEST(NcclOnDevices, MemoryIsOfTheCurrentDevice) {
 
 TEST(NcclOnDevices, MessagesAreForTheHostOnly) {
   const GroupedRanks ranks({0});
+  const OnDevice on(0);
   DeviceFloats value(1);
   EXPECT_EQ(ncclSend(value.data(), 1, ncclFloat, 0, ranks.comm(0), nullptr), ncclInvalidUsage);
   EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("host"));
