@@ -28,7 +28,7 @@ static void makeMistakes(ncclComm_t comm, int ranks) {
   CHECK(ncclSend(&element, 1, ncclFloat, ranks, comm, NULL) == ncclInvalidArgument);
   CHECK(strstr(ncclGetLastError(comm), "peer") != NULL);
   CHECK(ncclSend(&element, 1, ncclNumTypes, 0, comm, NULL) == ncclInvalidArgument);
-  CHECK(ncclSend(&element, 1, ncclFloat, 0, comm, (cudaStream_t)&element) == ncclInvalidUsage);
+  CHECK(ncclSend(&element, 1, ncclFloat, 0, comm, (cudaStream_t)&element) == ncclInvalidArgument);
   CHECK(strstr(ncclGetLastError(comm), "stream") != NULL);
   CHECK(ncclCommCount(NULL, &ranks) == ncclInvalidArgument);
   CHECK(ncclGetVersion(NULL) == ncclInvalidArgument);
