@@ -121,9 +121,14 @@ rondoResult_t withCall(const char* function, rondoComm_t comm, const Body& body)
   return guarded(function, comm, [&]() -> Status {
     CallGroup& group = CallGroup::ofThread();
     const Result<Communicator*> communicator = findCommunicator(comm);
-    Status status = communicator.ok() ? body(**communicator, group) : communicator.status();
-    if (!status.ok() && group.collecting()) group.refuse(status);
-    return status;
+    try {
+      Status status = communicator.ok() ? body(**communicator, group) : communicator.status();
+      if (!status.ok() && group.collecting()) group.refuse(status);
+      return status;
+    } catch (const std::bad_alloc&) {
+      if (group.collecting()) group.refuse(Status::outOfMemory("no memory to note a call"));
+      throw;
+    }
   });
 }
 

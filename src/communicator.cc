@@ -389,6 +389,12 @@ void Communicator::noteRejection(const Status& reason) {
   group_->record(rank_).reject(current_.sequence + 1, reason.message());
 }
 
+Status Communicator::checkPlan(const CollectiveCall& call) const {
+  const PlanRequest request = planRequest(call);
+  if (!call.varied && prepared_.find(request) != nullptr) return {};
+  return makePlan(request, facts_, settings_).status();
+}
+
 Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   const PlanRequest request = planRequest(call);
   // What looks into the arrays of one call is of no use to the next.
@@ -411,8 +417,8 @@ void Communicator::beginCall(const PlanRequest& request, const Plan& plan) {
   current_ = signatureOf(request, plan, current_.sequence + 1);
   // Calls on devices run ahead of their completion, so that a difference may be looked for when the
   // records have moved on, and mailboxes hold nothing that a call has left over: each call is made
-  // to depend on all before it.
-  if (onDevice() || plan.throughMailboxes) current_.geometry ^= before;
+  // to depend on all before it, whichever way those went.
+  if (onDevice() || facts_.mailboxBytes > 0) current_.geometry ^= before;
   group_->record(rank_).begin(current_);
 }
 

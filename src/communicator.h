@@ -167,6 +167,8 @@ class Communicator {
   /// The same in a turn that the caller has.
   template <class Body>
   Status inTurn(Collective collective, const Body& body);
+  /// Whether `call` can be planned on host memory at all.
+  Status checkPlan(const CollectiveCall& call) const;
   Result<PreparedOperation*> prepare(const CollectiveCall& call);
   /// Runs lanes on the host's memory as part of the call that has begun.
   /// @param fingerprint that slots carry

@@ -42,20 +42,33 @@ Status carryOutOnHost(std::vector<StreamParts> groups) {
   return runGroup(std::move(own));
 }
 
-Status carryOut(std::vector<StreamParts> groups) {
+bool hasDevices(const StreamParts& group) {
+  return std::ranges::any_of(group.parts,
+                             [](const GroupPart& part) { return part.communicator->onDevice(); });
+}
+
+Status checkDevices(const std::vector<StreamParts>& groups) {
   std::size_t communicators = 0;
-  bool onDevices = false;
-  for (const StreamParts& group : groups) {
+  for (const StreamParts& group : groups)
     communicators += group.parts.size();
-    onDevices |= std::ranges::any_of(
-        group.parts, [](const GroupPart& part) { return part.communicator->onDevice(); });
-  }
-  if (!onDevices) return carryOutOnHost(std::move(groups));
-  if (communicators == 1) return queueOnDevice(groups.front().parts.front());
+  if (communicators <= 1 || std::ranges::none_of(groups, hasDevices)) return {};
   return Status::notSupported(
       "a group of {} communicators, some on CUDA devices; a group with such a one may have no "
       "other",
       communicators);
+}
+
+Status carryOut(std::vector<StreamParts> groups) {
+  if (std::ranges::none_of(groups, hasDevices)) return carryOutOnHost(std::move(groups));
+  return queueOnDevice(groups.front().parts.front());
+}
+
+/// Ranks that wait for collectives of a group that is not carried out are told why.
+void rejectAll(const std::vector<rondoComm_t>& members, const Status& reason) {
+  for (const rondoComm_t comm : members) {
+    const Result<Communicator*> communicator = findCommunicator(comm);
+    if (communicator.ok()) (void)(*communicator)->reject(reason);
+  }
 }
 
 }  // namespace
@@ -124,11 +137,18 @@ GroupOutcome CallGroup::end() {
   std::vector<Member> members = std::exchange(members_, {});
   outcome.status = std::exchange(refused_, {});
   std::vector<StreamParts> groups;
+  std::vector<rondoComm_t> withCollectives;
   for (Member& member : members) {
     outcome.members.push_back(member.comm);
+    if (!member.calls.collectives.empty()) withCollectives.push_back(member.comm);
     if (outcome.status.ok()) outcome.status = sortIn(member, groups);
   }
-  if (outcome.status.ok()) outcome.status = carryOut(std::move(groups));
+  if (outcome.status.ok()) outcome.status = checkDevices(groups);
+  if (outcome.status.ok()) {
+    outcome.status = carryOut(std::move(groups));
+  } else {
+    rejectAll(withCollectives, outcome.status);
+  }
   return outcome;
 }
 

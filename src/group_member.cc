@@ -25,6 +25,8 @@ Status GroupMember::begin() try {
   Communicator& own = *communicator_;
   if (own.finalized_) return own.finalizedAlready();
   if (host::flagRaised(own.group_->failedFlag())) return own.group_->failure();
+  for (const QueuedCollective& queued : calls_.collectives)
+    RONDO_RETURN_IF_ERROR(own.checkPlan(queued.call()));
   if (calls_.messages.empty()) return {};
   const MessageOperation::Place place{own.rank_, own.ranks(), own.facts_.slotBytes};
   Result<MessageOperation> messages = MessageOperation::make(std::move(calls_.messages), place,
@@ -153,6 +155,10 @@ Status GroupMember::check(const host::Waiter& waiter) {
   if (done_) return {};
   if (operation_ != nullptr) RONDO_RETURN_IF_ERROR(checkCollective(waiter));
   return messagesWait() ? checkMessages(waiter) : Status{};
+}
+
+void GroupMember::reject(const Status& reason) {
+  if (!calls_.collectives.empty()) communicator_->noteRejection(reason);
 }
 
 void GroupMember::giveUp(const Status& reason) {

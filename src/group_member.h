@@ -38,6 +38,9 @@ class GroupMember {
   /// @errors the communicator's failure
   Status check(const host::Waiter& waiter);
 
+  /// Tells ranks that wait for this member's collectives that nothing of the group was begun.
+  void reject(const Status& reason);
+
   /// Ends the communicator on all ranks, unless this member is done.
   void giveUp(const Status& reason);
 

@@ -51,7 +51,7 @@ Result<GroupTurn> takeTurn(std::deque<GroupMember>& members) {
   return turn;
 }
 
-Status drive(std::deque<GroupMember>& members) try {
+Status drive(std::deque<GroupMember>& members) {
   std::uint32_t neverRaised = 0;  // members look at their own flags
   GroupPlace place(members);
   host::Waiter waiter(members.front().policy(), neverRaised, place);
@@ -67,31 +67,53 @@ Status drive(std::deque<GroupMember>& members) try {
     for (GroupMember& member : members)
       RONDO_RETURN_IF_ERROR(member.check(waiter));
   }
-
-} catch (const std::bad_alloc&) {
-  return Status::outOfMemory("no memory for planning the calls of a group");
 }
 
-}  // namespace
-
-Status runGroup(std::vector<GroupPart> parts) {
-  if (parts.empty()) return {};
-  // In one order in all threads, so that two groups never wait for each other's communicators.
+/// Waits for the turns of all, in one order in all threads, so that two groups never wait for each
+/// other's communicators.
+Status enter(std::vector<GroupPart>& parts, std::deque<GroupMember>& members) {
   std::ranges::sort(parts, {}, &GroupPart::communicator);
-  std::deque<GroupMember> members;
   for (GroupPart& part : parts) {
     OperationOrder::Turn turn =
         part.place.has_value() ? part.place->waitTurn() : part.communicator->order()->waitTurn();
     if (!turn.given()) return turn.closed();
     members.emplace_back(*part.communicator, std::move(part.calls), std::move(turn));
   }
+  return {};
+}
+
+Status begin(std::deque<GroupMember>& members) {
   for (GroupMember& member : members)
     RONDO_RETURN_IF_ERROR(member.begin());
-  Status driven = drive(members);
-  if (driven.ok()) return driven;
-  for (GroupMember& member : members)
-    member.giveUp(driven);
-  return driven;
+  return {};
+}
+
+Status run(std::vector<GroupPart>& parts, std::deque<GroupMember>& members) try {
+  RONDO_RETURN_IF_ERROR(enter(parts, members));
+  RONDO_RETURN_IF_ERROR(begin(members));
+  return drive(members);
+
+} catch (const std::bad_alloc&) {
+  return Status::outOfMemory("no memory for the calls of a group");
+}
+
+}  // namespace
+
+Status runGroup(std::vector<GroupPart> parts) {
+  if (parts.empty()) return {};
+  std::deque<GroupMember> members;
+  Status status = run(parts, members);
+  if (status.ok()) return status;
+  // What loses only calls comes before anything is sent.
+  const bool nothingBegun = losesOnlyTheCall(status.code());
+  for (GroupMember& member : members) {
+    if (nothingBegun) {
+      member.reject(status);
+    } else {
+      member.giveUp(status);
+    }
+  }
+  return status;
 }
 
 }  // namespace rondo

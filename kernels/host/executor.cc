@@ -47,6 +47,8 @@ RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
 
 RunOutcome waitForBoxes(MailboxCall& call, const Work& work, Waiter& waiter) {
   while (call.tryStep(work) != StepResult::kFinished) {
+    // Messages to the same ranks may go over wires where memory for slots has run out.
+    waiter.place().progress();
     const WaitResult waited = waiter.pause();
     if (waited == WaitResult::kAborted) return {RunResult::kAborted, {}};
     if (waited == WaitResult::kCheckPeers) return {RunResult::kStalled, call.blockedOn(work)};

@@ -13,9 +13,13 @@ namespace rondo::verbs {
 namespace {
 
 /// Until an adapter repeats a message, 4.096 us * 2^17 = 0.54 s, and how often: with that it gives
-/// up after 4 s, or later, if kTrialPatience has not ended before. Not the user's settings, which
-/// are for paths that work.
-constexpr Settings kTrialSettings{.timeout = 17, .retries = 7};
+/// up after 4 s, or later, if kTrialPatience has not ended before. Not the user's, which are for
+/// paths that work.
+Settings forTrials(Settings settings) {
+  settings.timeout = 17;
+  settings.retries = 7;
+  return settings;
+}
 
 constexpr std::chrono::microseconds kBetweenLooks{50};
 
@@ -114,10 +118,10 @@ std::optional<TrialFindings> decodeFindings(std::string_view text) {
   return findings;
 }
 
-void Trials::prepare(std::vector<Path> paths) {
+void Trials::prepare(std::vector<Path> paths, const Settings& settings) {
   for (Path& path : paths) {
     Result<std::unique_ptr<QueuePair>> pair =
-        QueuePair::make(path.place, {.sends = 1, .receives = 1}, false, kTrialSettings);
+        QueuePair::make(path.place, {.sends = 1, .receives = 1}, false, forTrials(settings));
     if (pair.ok()) {
       trials_.push_back({.path = std::move(path), .pair = *std::move(pair)});
     } else {

@@ -60,7 +60,8 @@ class Trials {
   };
 
   /// A path for which there is no queue pair is not tried.
-  void prepare(std::vector<Path> paths);
+  /// @param settings of connections: their service level and traffic class are what is tried
+  void prepare(std::vector<Path> paths, const Settings& settings);
 
   /// What the peers need to know.
   std::string invitation() const;

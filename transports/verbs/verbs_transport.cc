@@ -155,7 +155,7 @@ std::string VerbsTransport::inviteToTrials(const std::vector<bool>& opened,
                         .routed = ports.routed});
     }
   }
-  trials_.prepare(std::move(wanted));
+  trials_.prepare(std::move(wanted), parts_.settings);
   return trials_.invitation();
 }
 
