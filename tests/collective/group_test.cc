@@ -381,7 +381,7 @@ TEST(MessageErrors, AnAbortEndsTheWait) {
   EXPECT_EQ(result, rondoAborted);
 }
 
-TEST(GroupErrors, AFailureBeforeAnythingWasSentSparesTheOthers) {
+TEST(GroupErrors, OneThatFailedBeforeEndsTheOthersToo) {
   const Communicators doomed(quietSettings(2));
   const Communicators innocent(quietSettings(2));
   EXPECT_EQ(rondoCommAbort(doomed[0]), rondoSuccess);
@@ -391,8 +391,25 @@ TEST(GroupErrors, AFailureBeforeAnythingWasSentSparesTheOthers) {
   EXPECT_EQ(rondoRecv(&value, 1, rondoFloat32, 1, doomed[0], nullptr), rondoSuccess);
   EXPECT_EQ(rondoGroupEnd(), rondoAborted);
   rondoResult_t state = rondoInternalError;
-  EXPECT_EQ(rondoCommGetAsyncError(innocent[0], &state), rondoSuccess);
-  EXPECT_EQ(state, rondoSuccess);
+  EXPECT_EQ(rondoCommGetAsyncError(innocent[1], &state), rondoSuccess);
+  EXPECT_EQ(state, rondoAborted) << "its peer would wait for what does not come";
+}
+
+TEST(GroupErrors, ThoseWhoWaitForARefusedGroupLearnWhy) {
+  const Communicators communicators(quietSettings(2));
+  runRanks(communicators, [&](int rank) {
+    float value = 0.0F;
+    if (rank == 1) {
+      EXPECT_EQ(rondoBarrier(communicators[1], nullptr), rondoMismatch);
+      EXPECT_THAT(rondoGetLastError(communicators[1]), HasSubstr("peer 7 is no rank"));
+      return;
+    }
+    EXPECT_EQ(rondoGroupStart(), rondoSuccess);
+    EXPECT_EQ(rondoBarrier(communicators[0], nullptr), rondoSuccess);
+    EXPECT_EQ(rondoSend(&value, 1, rondoFloat32, 7, communicators[0], nullptr),
+              rondoInvalidArgument);
+    EXPECT_EQ(rondoGroupEnd(), rondoInvalidArgument);
+  });
 }
 
 TEST(GroupErrors, ALaterFailureEndsAllThatWereNotDone) {

@@ -45,6 +45,20 @@ INSTANTIATE_TEST_SUITE_P(Kinds,
                          ::testing::ValuesIn(mismatchCases()),
                          [](const auto& param) { return param.param.name; });
 
+/// Both ranks think that they are the root, send and go on; calls of other sizes follow.
+TEST(DifferentRoots, AreFoundThoughLargeCallsCameBetween) {
+  const Communicators communicators(quietSettings(2));
+  for (const Outcome& outcome : outcomesOf(communicators, [](int rank, rondoComm_t comm) {
+         (void)make({.collective = Collective::kBroadcast, .count = 2, .root = rank}, comm);
+         const rondoResult_t large = make({.count = 100000}, comm);
+         return large != rondoSuccess ? large : make({.count = 2}, comm);
+       })) {
+    EXPECT_EQ(outcome.result, rondoMismatch);
+    EXPECT_LT(outcome.took, kPromptly);
+    EXPECT_THAT(outcome.message, AllOf(HasSubstr("root 0"), HasSubstr("root 1")));
+  }
+}
+
 constexpr Call kRefused{.collective = Collective::kReduce, .root = 99};
 
 /// All three reject a call; rank 1 again and again, a little later than the others need it.
