@@ -141,10 +141,12 @@ TEST_F(Streams, DifferentOrdersOnDifferentStreamsAreSafe) {
   ASSERT_EQ(sum(one[0], comms_[0], streams_[0]), rondoSuccess);
   ASSERT_EQ(sum(two[0], others[0], more[0]), rondoSuccess);
   ASSERT_EQ(sum(two[1], others[1], more[1]), rondoSuccess);
-  more[0].synchronize();
+  for (const Stream& stream : more)
+    stream.synchronize();
   EXPECT_EQ(two[0], std::vector<int>(kCount, 7));
   ASSERT_EQ(sum(one[1], comms_[1], streams_[1]), rondoSuccess);
-  streams_[0].synchronize();
+  for (const Stream& stream : streams_)
+    stream.synchronize();
   EXPECT_EQ(one[0], std::vector<int>(kCount, 3));
 }
 
