@@ -698,8 +698,9 @@ RONDO_EXPORT rondoResult_t rondoGroupCancel(void);
 /// fail that were not done.
 /// @threads  the thread that called rondoGroupStart.
 /// @order    on return the results of all calls without a stream are complete on the ranks of the
-///   group; of calls on a communicator on devices as if they had been made one after another now. A
-///   group with such a communicator has no other (NotSupported).
+///   group; of calls on
+///   a communicator on devices as if they had been made one after another now. A group with such
+///   a communicator has no other (NotSupported).
 /// @errors   InvalidUsage (no rondoGroupStart; a communicator that was destroyed meanwhile), those
 ///   of the calls.
 RONDO_EXPORT rondoResult_t rondoGroupEnd(void);
