@@ -11,6 +11,7 @@
 #include "src/bootstrap/rendezvous_messages.h"
 #include "src/control/messages.h"
 #include "src/rank_info.h"
+#include "transports/connection.h"
 #include "transports/tcp/wire.h"
 
 namespace rondo {
