@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -120,6 +121,16 @@ std::string initByRank(std::vector<rondoComm_t>& handles, const rondoConfig_t& c
   return all;
 }
 
+/// Whether rank 0 reaches all others by memory; then all ranks do.
+bool shareMemory(const std::vector<rondoComm_t>& handles) {
+  for (int peer = 1; peer < static_cast<int>(handles.size()); ++peer) {
+    const char* name = nullptr;
+    if (rondoCommGetTransport(handles.front(), peer, &name) != rondoSuccess) return false;
+    if (std::string_view(name) != "inproc" && std::string_view(name) != "shm") return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string forcedBy(AlgorithmId id) {
@@ -136,7 +147,10 @@ Communicators::Communicators(const CommunicatorSettings& settings)
   } else if (initThreads(handles_, config) != rondoSuccess) {
     fault = rondoGetLastError(nullptr);
   }
-  if (fault.empty()) return;
+  if (fault.empty()) {
+    mailboxes_ = !onDevices() && shareMemory(handles_);
+    return;
+  }
   ADD_FAILURE() << fault;
   handles_.clear();
 }
@@ -169,6 +183,7 @@ Result<Plan> Communicators::plan(const PlanRequest& request) const {
   facts.slotBytes = settings_.chunkBytes != 0 ? settings_.chunkBytes : kDefaultSlotBytes;
   facts.slotCount =
       settings_.slots != 0 ? static_cast<std::uint32_t>(settings_.slots) : kDefaultSlots;
+  facts.mailboxBytes = mailboxes_ ? config->mailboxBytes : 0;
   return makePlan(request, facts, {config->reproducible, config->channels, config->algorithms});
 }
 

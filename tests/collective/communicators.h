@@ -59,6 +59,7 @@ class Communicators {
  private:
   CommunicatorSettings settings_;
   std::vector<rondoComm_t> handles_;
+  bool mailboxes_ = false;  // whether small calls on host memory go through them
 };
 
 }  // namespace rondo::testing

@@ -276,7 +276,7 @@ std::vector<Stretch> stretchesOf(const ReferenceCall& call) {
   const std::size_t count = call.request.count;
   const bool scatters = info.collective == Collective::kReduceScatter;
   const std::size_t all = scatters ? count * static_cast<std::size_t>(call.ranks) : count;
-  if (info.order == FoldOrder::kRankOrder) return {{0, all, {}}};
+  if (call.plan.throughMailboxes || info.order == FoldOrder::kRankOrder) return {{0, all, {}}};
   if (info.collective == Collective::kAllReduce) {
     return allReduceStretches(call, info.name == "ring");
   }
