@@ -38,7 +38,8 @@ Status GroupMember::begin() try {
   messages_ = *std::move(messages);
   return {};
 
-} catch (const std::bad_alloc&) {
+} catch (const std::bad_alloc&) {  // while binding messages to connections
+
   return communicator_->failAll(
       Status::outOfMemory("rank {}: no memory for a group of messages", communicator_->rank_));
 }

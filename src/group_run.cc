@@ -93,7 +93,8 @@ Status run(std::vector<GroupPart>& parts, std::deque<GroupMember>& members) try 
   RONDO_RETURN_IF_ERROR(begin(members));
   return drive(members);
 
-} catch (const std::bad_alloc&) {
+} catch (const std::bad_alloc&) {  // while planning
+
   return Status::outOfMemory("no memory for the calls of a group");
 }
 

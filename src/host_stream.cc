@@ -14,10 +14,12 @@ namespace {
 Status runTask(StreamTask task) try {
   return std::visit([](auto& work) { return work.run(); }, task);
 
-} catch (const std::bad_alloc&) {
+} catch (const std::bad_alloc&) {  // while planning
+
   return Status::outOfMemory("no memory for a call on a stream");
 
-} catch (const std::exception& exception) {
+} catch (const std::exception& exception) {  // a fault of the library
+
   return Status::internal("a call on a stream: {}", exception.what());
 }
 
