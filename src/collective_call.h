@@ -9,9 +9,6 @@
 
 namespace rondo {
 
-/// `count` means what the C API says for the collective: elements of the whole vector for
-/// all-reduce, broadcast and reduce; of one rank's block where a buffer holds one per rank; 0 for
-/// the barrier.
 /// Blocks of different sizes in one buffer: by rank, in elements. Not owned; null where the rank
 /// has no such buffer.
 struct BlockArrays {
@@ -19,6 +16,9 @@ struct BlockArrays {
   const std::size_t* offsets = nullptr;
 };
 
+/// `count` means what the C API says for the collective: elements of the whole vector for
+/// all-reduce, broadcast and reduce; of one rank's block where a buffer holds one per rank; 0 for
+/// the barrier.
 struct CollectiveCall {
   Collective collective = Collective::kBarrier;
   const void* send = nullptr;

@@ -14,6 +14,7 @@ MailboxRole mailboxRole(Collective collective, int rank, int ranks, int root, st
     case Collective::kBarrier:
       break;
     case Collective::kReduceScatter:
+    case Collective::kAllToAll:
       role.posted = count * static_cast<std::size_t>(ranks);
       role.offset = count * static_cast<std::size_t>(rank);
       break;
@@ -23,13 +24,6 @@ MailboxRole mailboxRole(Collective collective, int rank, int ranks, int root, st
       role.sources = 1;
       break;
     case Collective::kReduce:
-      role.posts = !atRoot;
-      if (!atRoot) role.sources = 0;
-      break;
-    case Collective::kAllToAll:
-      role.posted = count * static_cast<std::size_t>(ranks);
-      role.offset = count * static_cast<std::size_t>(rank);
-      break;
     case Collective::kGather:
       role.posts = !atRoot;
       if (!atRoot) role.sources = 0;
