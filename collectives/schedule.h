@@ -115,6 +115,9 @@ struct AlgorithmInfo {
   /// Partial sums travel in the accumulator's type, so a slot holds fewer elements.
   bool widePartials = false;
   bool variedBlocks = false;  ///< blocks may be of different sizes
+  /// Some ranks have nothing to do until the first chunk has come to them, and others nothing after
+  /// the last, so that small chunks shorten the whole; else all work on their chunks at once.
+  bool pipelined = false;
   /// One slot carries rows of up to ranks/2 blocks, so that only the largest chunk makes sense.
   bool aggregatesBlocks = false;
 };
@@ -125,6 +128,7 @@ struct Cost {
   std::size_t slotsSent = 0;      ///< slots posted
   std::size_t elemsSent = 0;      ///< elements in those slots, native wire
   std::size_t wideElemsSent = 0;  ///< elements in those slots, accumulator wire
+  std::size_t elemsAdded = 0;  ///< to others of the same step: one less than a step's sources each
   /// Connections on the longest chain of steps that wait for one another, from the start of a
   /// single loop until it is complete everywhere. No chunk crosses more.
   std::size_t hops = 0;

@@ -18,10 +18,6 @@ namespace rondo {
 
 namespace {
 
-PlanSettings planSettings(const Config& config) {
-  return {config.reproducible, config.channels, config.algorithms};
-}
-
 /// For what the library itself sends between ranks on devices, by the host: one channel is theirs.
 PlanSettings hostSettings(PlanSettings settings) {
   settings.channels = 1;
@@ -218,7 +214,7 @@ Communicator::Communicator(int rank,
       config_(config),
       mailboxes_(onDevice ? nullptr : makeMailboxEnds(*group_, rank, facts.ranks)),
       facts_(withMailboxes(facts, mailboxes_ == nullptr ? 0 : config.mailboxBytes)),
-      settings_(planSettings(config)),
+      settings_(PlanSettings::of(config)),
       waitPolicy_(waitPolicy(facts)),
       order_(std::make_shared<OperationOrder>(group_->failedFlag())),
       ends_(rank, group_, config.stores, onDevice ? kHostChannel : 0),

@@ -59,65 +59,17 @@ Verdict storeLogFile(Config& config, std::string_view text) {
   return {};
 }
 
-std::optional<Collective> findCollective(std::string_view name) {
-  for (int value = 0; value < kCollectiveCount; ++value) {
-    if (collectiveName(static_cast<Collective>(value)) == name) {
-      return static_cast<Collective>(value);
-    }
-  }
-  return std::nullopt;
-}
-
-/// "all_reduce has one_shot, two_shot, ..."
-std::string algorithmsOf(Collective collective) {
-  std::string text = fmt::format("{} has", collectiveName(collective));
-  std::string_view separator = " ";
-  for (const AlgorithmInfo& info : AllSchedules::kInfos) {
-    if (info.collective != collective) continue;
-    text += fmt::format("{}{}", separator, info.name);
-    separator = ", ";
-  }
-  return text;
-}
-
-/// "all_reduce, broadcast, ..."
-std::string collectiveNames() {
-  std::string text(collectiveName(Collective{}));
-  for (int value = 1; value < kCollectiveCount; ++value) {
-    text += fmt::format(", {}", collectiveName(static_cast<Collective>(value)));
-  }
-  return text;
-}
-
-/// Stores one "collective:algorithm".
-Verdict storeAlgorithm(Config& config, std::string_view entry) {
-  const std::size_t colon = std::min(entry.find(':'), entry.size());
-  const std::string_view left = entry.substr(0, colon);
-  const std::optional<Collective> collective = findCollective(left);
-  if (!collective) {
-    return {false, fmt::format("\"{}\" is none of the collectives {}", left, collectiveNames())};
-  }
-  const std::string_view right = entry.substr(std::min(colon + 1, entry.size()));
-  const std::optional<AlgorithmId> algorithm = findAlgorithm(*collective, right);
-  if (!algorithm) {
-    return {false, fmt::format("\"{}\" is no algorithm: {}", right, algorithmsOf(*collective))};
-  }
-  std::optional<AlgorithmId>& chosen = config.algorithms[static_cast<std::size_t>(*collective)];
-  if (chosen) return {false, fmt::format("{} appears twice", left)};
-  chosen = algorithm;
+Verdict storeAlgorithms(Config& config, std::string_view text) {
+  Result<std::vector<PlanRule>> rules = parsePlanRules(text);
+  if (!rules.ok()) return {false, std::string(rules.status().message())};
+  config.algorithms = *std::move(rules);
   return {};
 }
 
-Verdict storeAlgorithms(Config& config, std::string_view text) {
-  Config parsed;
-  while (true) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    Verdict verdict = storeAlgorithm(parsed, text.substr(0, comma));
-    if (!verdict.accepted) return verdict;
-    if (comma == text.size()) break;
-    text.remove_prefix(comma + 1);
-  }
-  config.algorithms = parsed.algorithms;
+Verdict storeTuningFile(Config& config, std::string_view text) {
+  Result<TuningTable> table = TuningTable::load(std::string(text));
+  if (!table.ok()) return {false, std::string(table.status().message())};
+  config.tuning = std::make_shared<const TuningTable>(*std::move(table));
   return {};
 }
 
@@ -239,8 +191,11 @@ constexpr Setting kSettings[] = {
      "1 to 64 printable characters without spaces",
      "the communicator's name in messages and in the log", storeName},
     {"RONDO_ALGORITHM", "algorithm", &rondoConfig_t::algorithm, "",
-     "a list such as all_reduce:ring,broadcast:tree",
+     "a list such as all_reduce:two_shot/16K@32K-1M,broadcast:tree",
      "the algorithm of each collective that it names", storeAlgorithms},
+    {"RONDO_TUNING_FILE", "", std::monostate{}, "",
+     "the path of a file that rondo tune has written",
+     "measurements that choose algorithms and chunks", storeTuningFile},
     {"RONDO_REPRODUCIBLE", "reproducible", &rondoConfig_t::reproducible, "0", "0 or 1",
      "whether results depend on the inputs and the number of ranks alone",
      storeNumber<&Config::reproducible, 1, 1>},

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +23,9 @@
 #include "kernels/host/store_choice.h"
 #include "rondo/rondo.h"
 #include "src/log.h"
+#include "src/plan_rule.h"
 #include "src/status.h"
+#include "src/tuning_table.h"
 #include "transports/mailbox.h"
 #include "transports/verbs/settings.h"
 
@@ -59,8 +62,8 @@ struct MeetingSettings {
 /// All settings of one communicator. Milliseconds of zero mean "never".
 struct Config {
   std::string name = "world";
-  /// By Collective; empty entries are the planner's choice.
-  std::array<std::optional<AlgorithmId>, kCollectiveCount> algorithms{};
+  std::vector<PlanRule> algorithms{};           ///< where none fits, the planner chooses
+  std::shared_ptr<const TuningTable> tuning{};  ///< null: none
   bool reproducible = false;
   int channels = 0;            ///< 1 to 32; 0: the planner's choice
   std::size_t chunkBytes = 0;  ///< multiple of 64 up to 64 MiB; 0: the planner's choice
@@ -112,7 +115,7 @@ void supplementEnvironment(const Environment& variables);
 /// @threads  no other thread may be changing the environment.
 Environment wholeEnvironment();
 
-/// Settles all settings. Pure.
+/// Settles all settings. Pure, but for the tuning file, which is read.
 /// @param requested the program's wishes; null: none.
 /// @errors   InvalidArgument, naming the variable or field and what it accepts.
 Result<Config> loadConfig(const rondoConfig_t* requested, const Environment& environment);

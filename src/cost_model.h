@@ -7,13 +7,16 @@
 
 namespace rondo {
 
-/// The machine, in a few numbers: rough ones for a server processor, not fitted to measurements.
+/// The machine, in a few numbers: fitted by eye to two processes on two virtual Zen 3 cores that
+/// share no cache (docs/performance.md), where steps cost most.
 /// `rondo explain` shows what they predict, `rondo perf --algorithm all` what is true.
 struct HostCosts {
-  double hopMicros = 0.3;         ///< a posted counter seen by a polling peer
-  double crowdedHopMicros = 4.0;  ///< the same when ranks share processors: a switch of threads
-  double stepMicros = 0.08;       ///< fixed work of a step, and of each slot it posts
-  double bytesPerMicro = 6000.0;  ///< one processor reading and writing slots
+  double hopMicros = 0.3;          ///< a posted counter seen by a polling peer
+  double crowdedHopMicros = 4.0;   ///< the same when ranks share processors: a switch of threads
+  double stepMicros = 0.25;        ///< fixed work of a step: lines that move
+  double slotMicros = 0.15;        ///< the same of each slot that it posts
+  double bytesPerMicro = 20000.0;  ///< one processor writing slots, or reading them
+  double addedBytesPerMicro = 35000.0;  ///< one processor adding to what it reads from a slot
 };
 
 /// Microseconds from the first rank's call to the last rank's return.

@@ -1,6 +1,8 @@
 #include "src/planner.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 
 #include "collectives/buffers.h"
@@ -29,9 +31,9 @@ std::size_t defaultSlotBytes(int ranks, std::size_t slotMemoryBytes) {
   return std::clamp(slot, kPageBytes / kFewestSlots, kDefaultSlotBytes);
 }
 
-/// Pieces that a channel's share is cut into, if they stay above kMinPieceBytes: enough to keep the
-/// stages of a pipeline busy, few enough that the cost of a step does not show.
-constexpr std::size_t kPipelinePieces = 8;
+/// Pieces that a channel's share may be cut into, if they stay above kMinPieceBytes: more keep the
+/// stages of a pipeline busy, fewer let the cost of a step not show.
+constexpr std::array<std::size_t, 4> kPipelinePieces{1, 2, 4, 8};
 constexpr std::size_t kMinPieceBytes = 8192;
 
 /// True if the bits of the result depend on the order in which contributions are folded.
@@ -75,17 +77,72 @@ std::size_t widestWireBytes(const AlgorithmInfo& info, const PlanRequest& reques
   return info.widePartials ? std::max(elem, accumulatorBytes(request.type, request.op)) : elem;
 }
 
-std::size_t chooseChunkElems(const AlgorithmInfo& info,
-                             const PlanRequest& request,
-                             const PlanFacts& facts,
-                             const Plan& plan) {
-  const std::size_t wireBytes = widestWireBytes(info, request);
-  const std::size_t most = facts.slotBytes / wireBytes / plan.grain * plan.grain;
+/// Elements of a chunk of at most `bytes` bytes, as many as fill whole cache lines if they can.
+std::size_t chunkOf(std::size_t bytes, std::size_t wireBytes, const Plan& plan) {
+  return std::max(bytes / wireBytes / plan.grain, std::size_t{1}) * plan.grain;
+}
+
+/// Elements of the largest chunk that a slot holds.
+std::size_t mostChunkElems(const AlgorithmInfo& info,
+                           const PlanRequest& request,
+                           const PlanFacts& facts,
+                           const Plan& plan) {
+  return facts.slotBytes / widestWireBytes(info, request) / plan.grain * plan.grain;
+}
+
+/// Chooses the chunk that makes `plan` fastest, as far as predicted; the larger one of equals.
+void chooseChunk(const AlgorithmInfo& info,
+                 const PlanRequest& request,
+                 const PlanFacts& facts,
+                 Plan& plan) {
+  const std::size_t most = mostChunkElems(info, request, facts, plan);
+  plan.chunkElems = most;
+  plan.predictedMicros = predictMicros(plan, request, facts, HostCosts{});
   // Ranks cut the blocks that they share alike, though each knows its own only.
-  if (info.aggregatesBlocks || request.varied) return most;
+  if (info.aggregatesBlocks || request.varied) return;
+  const std::size_t wireBytes = widestWireBytes(info, request);
   const std::size_t share = ceilDiv(request.count, static_cast<std::size_t>(plan.channels));
-  const std::size_t piece = std::max(ceilDiv(share, kPipelinePieces), kMinPieceBytes / wireBytes);
-  return std::min(ceilDiv(piece, plan.grain) * plan.grain, most);
+  for (const std::size_t pieces : kPipelinePieces) {
+    Plan other = plan;
+    const std::size_t piece = std::max(ceilDiv(share, pieces), kMinPieceBytes / wireBytes);
+    other.chunkElems = std::min(ceilDiv(piece, plan.grain) * plan.grain, most);
+    other.predictedMicros = predictMicros(other, request, facts, HostCosts{});
+    if (other.predictedMicros < plan.predictedMicros) plan = other;
+  }
+}
+
+/// The fastest of `measured` that was done by `id`; null: none was.
+const TuningEntry* fastestOf(AlgorithmId id, std::span<const TuningEntry> measured) {
+  const TuningEntry* fastest = nullptr;
+  for (const TuningEntry& entry : measured) {
+    if (entry.algorithm != id) continue;
+    if (fastest == nullptr || entry.micros < fastest->micros) fastest = &entry;
+  }
+  return fastest;
+}
+
+/// Replaces what was predicted by what was asked for or measured, where something was.
+void adjustChunk(const AlgorithmInfo& info,
+                 const PlanRequest& request,
+                 const PlanFacts& facts,
+                 const PlanSettings& settings,
+                 Plan& plan) {
+  if (info.aggregatesBlocks || request.varied) return;
+  const std::size_t bytes = callBytes(request, facts.ranks);
+  const PlanRule* const rule = findPlanRule(settings.rules, request.collective, bytes);
+  std::size_t chunkBytes = rule != nullptr ? rule->chunkBytes : 0;
+  if (settings.tuning != nullptr) {
+    const TuningEntry* const measured =
+        fastestOf(plan.algorithm, settings.tuning->nearest(request.collective, facts.ranks, bytes));
+    if (measured != nullptr) {
+      plan.measuredMicros = measured->micros;
+      if (chunkBytes == 0) chunkBytes = measured->chunkBytes;
+    }
+  }
+  if (chunkBytes == 0) return;
+  plan.chunkElems = std::min(chunkOf(chunkBytes, widestWireBytes(info, request), plan),
+                             mostChunkElems(info, request, facts, plan));
+  plan.predictedMicros = predictMicros(plan, request, facts, HostCosts{});
 }
 
 Candidate consider(AlgorithmId id,
@@ -101,7 +158,7 @@ Candidate consider(AlgorithmId id,
   if (request.varied) plan.channels = 1;
   plan.grain = std::min(kCacheLineBytes / elementBytes(request.type),
                         facts.slotBytes / widestWireBytes(info, request));
-  plan.chunkElems = chooseChunkElems(info, request, facts, plan);
+  plan.chunkElems = mostChunkElems(info, request, facts, plan);
   if (const std::string_view why = prohibition(info, request, settings); !why.empty()) {
     candidate.reason = why;
   } else if (static_cast<std::uint32_t>(info.minSlots) > facts.slotCount) {
@@ -110,21 +167,19 @@ Candidate consider(AlgorithmId id,
     candidate.reason = "needs a slot that holds an element of every block";
   } else {
     candidate.eligible = true;
-    plan.predictedMicros = predictMicros(plan, request, facts, HostCosts{});
+    chooseChunk(info, request, facts, plan);
+    adjustChunk(info, request, facts, settings, plan);
   }
   return candidate;
 }
 
 /// Applies the user's choice and the reservations to what is possible.
-void narrow(std::vector<Candidate>& candidates,
-            const PlanRequest& request,
-            const PlanSettings& settings) {
-  const auto& forced = settings.forced[static_cast<std::size_t>(request.collective)];
+void narrow(std::vector<Candidate>& candidates, const PlanRequest& request, const PlanRule* rule) {
   for (Candidate& candidate : candidates) {
     if (!candidate.eligible) continue;
     std::string_view why;
-    if (forced.has_value()) {
-      if (candidate.algorithm != *forced) why = "another algorithm was asked for by name";
+    if (rule != nullptr) {
+      if (candidate.algorithm != rule->algorithm) why = "another algorithm was asked for by name";
     } else {
       why = reservation(algorithmInfo(candidate.algorithm), request);
     }
@@ -146,20 +201,18 @@ bool fitsMailboxes(const PlanRequest& request, const PlanFacts& facts) {
 
 bool goesThroughMailboxes(const PlanRequest& request,
                           const PlanFacts& facts,
-                          const PlanSettings& settings) {
-  const bool forced = settings.forced[static_cast<std::size_t>(request.collective)].has_value();
+                          const PlanRule* rule) {
   const bool anything = request.count > 0 || request.collective == Collective::kBarrier;
-  return facts.mailboxBytes > 0 && facts.ranks > 1 && !forced && !request.varied && anything &&
-         fitsMailboxes(request, facts);
+  return facts.mailboxBytes > 0 && facts.ranks > 1 && rule == nullptr && !request.varied &&
+         anything && fitsMailboxes(request, facts);
 }
 
 /// Why no candidate is left, naming the algorithm that was asked for if one was.
 Status noCandidate(const std::vector<Candidate>& candidates,
                    const PlanRequest& request,
-                   const PlanSettings& settings) {
-  const auto& forced = settings.forced[static_cast<std::size_t>(request.collective)];
+                   const PlanRule* rule) {
   for (const Candidate& candidate : candidates) {
-    if (forced.has_value() && candidate.algorithm != *forced) continue;
+    if (rule != nullptr && candidate.algorithm != rule->algorithm) continue;
     return Status::notSupported("{} of {} {}: algorithm {} {}", collectiveName(request.collective),
                                 dataTypeName(request.type), reduceOpName(request.op),
                                 algorithmInfo(candidate.algorithm).name, candidate.reason);
@@ -167,7 +220,29 @@ Status noCandidate(const std::vector<Candidate>& candidates,
   return Status::internal("no algorithm for {}", collectiveName(request.collective));
 }
 
+const PlanRule* ruleFor(const PlanRequest& request,
+                        const PlanFacts& facts,
+                        const PlanSettings& settings) {
+  return findPlanRule(settings.rules, request.collective, callBytes(request, facts.ranks));
+}
+
+/// What was measured is believed, and what was not is left out if something else was.
+bool isFaster(const Plan& one, const Plan& other) {
+  const bool measured = one.measuredMicros > 0;
+  if (measured != (other.measuredMicros > 0)) return measured;
+  return measured ? one.measuredMicros < other.measuredMicros
+                  : one.predictedMicros < other.predictedMicros;
+}
+
 }  // namespace
+
+std::size_t callBytes(const PlanRequest& request, int ranks) {
+  return request.count * elementBytes(request.type) * mostBlocks(request.collective, ranks);
+}
+
+PlanSettings PlanSettings::of(const Config& config) {
+  return {config.reproducible, config.channels, config.algorithms, config.tuning};
+}
 
 std::uint64_t Plan::geometryHash() const {
   return static_cast<std::uint64_t>(algorithm) | static_cast<std::uint64_t>(channels) << 8 |
@@ -197,7 +272,7 @@ std::vector<Candidate> planCandidates(const PlanRequest& request,
     if (algorithmInfo(id).collective != request.collective) continue;
     candidates.push_back(consider(id, request, facts, settings));
   }
-  narrow(candidates, request, settings);
+  narrow(candidates, request, ruleFor(request, facts, settings));
   return candidates;
 }
 
@@ -208,13 +283,12 @@ Result<Plan> makePlan(const PlanRequest& request,
   const Candidate* best = nullptr;
   for (const Candidate& candidate : candidates) {
     if (!candidate.eligible) continue;
-    if (best == nullptr || candidate.plan.predictedMicros < best->plan.predictedMicros) {
-      best = &candidate;
-    }
+    if (best == nullptr || isFaster(candidate.plan, best->plan)) best = &candidate;
   }
-  if (best == nullptr) return noCandidate(candidates, request, settings);
+  const PlanRule* const rule = ruleFor(request, facts, settings);
+  if (best == nullptr) return noCandidate(candidates, request, rule);
   Plan plan = best->plan;
-  plan.throughMailboxes = goesThroughMailboxes(request, facts, settings);
+  plan.throughMailboxes = goesThroughMailboxes(request, facts, rule);
   return plan;
 }
 

@@ -2,10 +2,9 @@
 // on and the settings. It never looks at addresses, so equal calls give equal plans on all ranks.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +29,9 @@ struct PlanRequest {
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 
+/// Bytes of the larger of a rank's buffers, at the root where there is one: the size of a call.
+std::size_t callBytes(const PlanRequest& request, int ranks);
+
 /// What the ranks of a communicator agreed on when it was made.
 struct PlanFacts {
   int ranks = 1;
@@ -44,9 +46,12 @@ PlanFacts planFacts(int ranks, int cpus, const Config& config);
 
 /// What the user asked for.
 struct PlanSettings {
-  bool reproducible = false;  ///< rank-order algorithms only wherever the order changes bits
-  int channels = 0;           ///< 0: as many as the algorithm needs
-  std::array<std::optional<AlgorithmId>, kCollectiveCount> forced;  ///< by collective
+  static PlanSettings of(const Config& config);
+
+  bool reproducible = false;    ///< rank-order algorithms only wherever the order changes bits
+  int channels = 0;             ///< 0: as many as the algorithm needs
+  std::vector<PlanRule> rules;  ///< what algorithms and chunks were asked for
+  std::shared_ptr<const TuningTable> tuning;  ///< what is preferred to predictions; null: nothing
 };
 
 struct Plan {
@@ -58,6 +63,7 @@ struct Plan {
   /// On the host: in one hop through mailboxes, added in rank order, without the algorithm's steps.
   bool throughMailboxes = false;
   double predictedMicros = 0;  ///< by the cost model, for explain; not part of the agreement
+  double measuredMicros = 0;   ///< at the nearest size of the tuning table; 0: not measured
 
   /// Differs whenever algorithm, channels, protocol or chunk differ.
   std::uint64_t geometryHash() const;
@@ -76,8 +82,8 @@ std::vector<Candidate> planCandidates(const PlanRequest& request,
                                       const PlanFacts& facts,
                                       const PlanSettings& settings);
 
-/// The eligible candidate with the lowest predicted time.
-/// @errors NotSupported if the forced algorithm can't do the request; the text says why.
+/// The eligible candidate with the lowest measured time, or if none was measured, predicted time.
+/// @errors NotSupported if the algorithm asked for can't do the request; the text says why.
 Result<Plan> makePlan(const PlanRequest& request,
                       const PlanFacts& facts,
                       const PlanSettings& settings);

@@ -42,6 +42,7 @@ Json plannerInputs(const RankInfo& info) {
           {"channels (RONDO_CHANNELS)", info.channels},
           {"reproducible (RONDO_REPRODUCIBLE)", info.reproducible},
           {"algorithms (RONDO_ALGORITHM)", info.algorithms},
+          {"checksum of the measurements (RONDO_TUNING_FILE)", info.tuning},
           {"memory (RONDO_DEVICE)", info.onDevice != 0 ? "of CUDA devices" : "of the host"},
           {"transports (RONDO_TRANSPORT)", info.transports}};
 }
@@ -49,12 +50,12 @@ Json plannerInputs(const RankInfo& info) {
 }  // namespace
 
 std::string encodeRankInfo(const RankInfo& info) {
-  const Json json = {{"process", info.process},          {"offers", info.offers},
-                     {"transports", info.transports},    {"processors", info.processors.words()},
-                     {"slotBytes", info.slotBytes},      {"slotCount", info.slotCount},
-                     {"channels", info.channels},        {"reproducible", info.reproducible},
-                     {"onDevice", info.onDevice},        {"algorithms", info.algorithms},
-                     {"mailboxBytes", info.mailboxBytes}};
+  const Json json = {{"process", info.process},           {"offers", info.offers},
+                     {"transports", info.transports},     {"processors", info.processors.words()},
+                     {"slotBytes", info.slotBytes},       {"slotCount", info.slotCount},
+                     {"channels", info.channels},         {"reproducible", info.reproducible},
+                     {"onDevice", info.onDevice},         {"algorithms", info.algorithms},
+                     {"mailboxBytes", info.mailboxBytes}, {"tuning", info.tuning}};
   return json.dump();
 }
 
@@ -87,6 +88,7 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     json.at("reproducible").get_to(info.reproducible);
     json.at("onDevice").get_to(info.onDevice);
     json.at("algorithms").get_to(info.algorithms);
+    json.at("tuning").get_to(info.tuning);
     return info;
   } catch (const Json::exception&) {  // a field is missing or of another type
     return unreadable(rank);
@@ -109,11 +111,9 @@ RankInfo describeThisRank(const Config& config) {
   info.channels = config.channels;
   info.reproducible = config.reproducible ? 1 : 0;
   info.onDevice = config.device.has_value() ? 1 : 0;
-  for (std::size_t i = 0; i < config.algorithms.size(); ++i) {
-    const std::optional<AlgorithmId>& chosen = config.algorithms[i];
-    info.algorithms[i] =
-        chosen.has_value() ? static_cast<std::uint8_t>(static_cast<int>(*chosen) + 1) : 0;
-  }
+  for (const PlanRule& rule : config.algorithms)
+    info.algorithms.push_back(planRuleText(rule));
+  if (config.tuning != nullptr) info.tuning = config.tuning->hash();
   return info;
 }
 

@@ -2,7 +2,6 @@
 // and the settings on which all must agree.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,9 +24,9 @@ struct RankInfo {
   std::uint64_t mailboxBytes = 0;
   std::int32_t channels = 0;
   std::uint8_t reproducible = 0;
-  std::uint8_t onDevice = 0;  ///< buffers are memory of a CUDA device
-  /// By Collective: 0 where the planner chooses, else the algorithm's row + 1.
-  std::array<std::uint8_t, kCollectiveCount> algorithms{};
+  std::uint8_t onDevice = 0;            ///< buffers are memory of a CUDA device
+  std::vector<std::string> algorithms;  ///< planRuleText() of the rules
+  std::uint64_t tuning = 0;             ///< hash of the table; 0: none
 };
 
 /// For Exchange::allGather().

@@ -37,6 +37,7 @@ class AllReduceDoubleTree {
       .order = FoldOrder::kHopRounded,
       .minSlots = 1,
       .naturalChannels = 2,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit AllReduceDoubleTree(const ScheduleArgs& args)
@@ -74,6 +75,7 @@ class AllReduceDoubleTree {
     return {.steps = size(),
             .slotsSent = partition_.loops() * links,
             .elemsSent = partition_.elems() * links,
+            .elemsAdded = partition_.elems() * static_cast<std::size_t>(node_.children().count),
             .hops = 2 * static_cast<std::size_t>(BinaryTree::height(ranks_))};
   }
 

@@ -57,6 +57,7 @@ class AllReduceOneShot : public AllPeers {
     return {.steps = size(),
             .slotsSent = partition_.loops() * others(),
             .elemsSent = partition_.elems() * others(),
+            .elemsAdded = partition_.elems() * others(),
             .hops = others() > 0 ? 1U : 0U};
   }
 

@@ -28,6 +28,7 @@ class AllReduceRankChain {
       .order = FoldOrder::kRankOrder,
       .minSlots = 1,
       .widePartials = true,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit AllReduceRankChain(const ScheduleArgs& args)
@@ -64,6 +65,7 @@ class AllReduceRankChain {
             .slotsSent = partition_.loops() * (ups + downs),
             .elemsSent = partition_.elems() * downs,
             .wideElemsSent = partition_.elems() * ups,
+            .elemsAdded = partition_.elems() * downs,
             .hops = 2 * static_cast<std::size_t>(ranks_ - 1)};
   }
 

@@ -53,15 +53,18 @@ class AllReduceRing : public RingPlace {
 
   RONDO_HD constexpr std::size_t scratchElems() const { return 0; }
 
-  /// Every chunk is sent twice, but the own one only as a result and the next rank's only as a sum.
+  /// Every chunk is sent twice, but the own one only as a result and the next rank's only as a sum;
+  /// every one is added to but the one that starts here.
   constexpr Cost cost() const {
     const auto n = static_cast<std::size_t>(ranks());
     const auto own = static_cast<std::size_t>(rank());
     const auto next = static_cast<std::size_t>(after(1));
+    const auto first = static_cast<std::size_t>(after(-1));
     const std::size_t share = partition_.elems();
     return {.steps = size(),
             .slotsSent = partition_.loops() * 2 * (n - 1),
             .elemsSent = 2 * share - partition_.partElems(own) - partition_.partElems(next),
+            .elemsAdded = share - partition_.partElems(first),
             .hops = 2 * (n - 1)};
   }
 

@@ -59,6 +59,7 @@ class AllReduceTwoShot : public AllPeers {
     return {.steps = size(),
             .slotsSent = partition_.loops() * 2 * others(),
             .elemsSent = partition_.elems() - ownPart + ownPart * others(),
+            .elemsAdded = ownPart * others(),
             .hops = others() > 0 ? 2U : 0U};
   }
 

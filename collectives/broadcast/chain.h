@@ -18,6 +18,7 @@ class BroadcastChain {
       .name = "chain",
       .summary = "from rank to rank round the ring; each link carries the data once, n-1 hops",
       .minSlots = 1,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit BroadcastChain(const ScheduleArgs& args)

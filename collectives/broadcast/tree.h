@@ -21,6 +21,7 @@ class BroadcastTree {
       .name = "tree",
       .summary = "down a binary tree; about log2(n) hops",
       .minSlots = 1,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit BroadcastTree(const ScheduleArgs& args)

@@ -20,6 +20,7 @@ class GatherDirect : public Star {
       .summary = "every block goes straight to the root; one hop",
       .minSlots = 1,
       .variedBlocks = true,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit GatherDirect(const ScheduleArgs& args)

@@ -26,6 +26,7 @@ class ReduceChain {
       .order = FoldOrder::kRankOrder,
       .minSlots = 1,
       .widePartials = true,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit ReduceChain(const ScheduleArgs& args)
@@ -65,6 +66,7 @@ class ReduceChain {
             .slotsSent = partition_.loops() * sends,
             .elemsSent = isEnd() ? elems : 0,
             .wideElemsSent = isEnd() ? 0 : elems,
+            .elemsAdded = partition_.elems() * static_cast<std::size_t>(lower().count),
             .hops = static_cast<std::size_t>(ranks_ - 1 + (root_ == ranks_ - 1 ? 0 : 1))};
   }
 

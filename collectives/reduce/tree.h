@@ -23,6 +23,7 @@ class ReduceTree {
       .summary = "sums rise a binary tree to the root; about log2(n) hops",
       .order = FoldOrder::kHopRounded,
       .minSlots = 1,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit ReduceTree(const ScheduleArgs& args)
@@ -61,6 +62,7 @@ class ReduceTree {
     return {.steps = size(),
             .slotsSent = partition_.loops() * sends,
             .elemsSent = partition_.elems() * sends,
+            .elemsAdded = partition_.elems() * static_cast<std::size_t>(recvPeers()),
             .hops = static_cast<std::size_t>(BinaryTree::height(ranks_))};
   }
 

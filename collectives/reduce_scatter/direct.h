@@ -61,6 +61,7 @@ class ReduceScatterDirect : public AllPeers {
     return {.steps = size(),
             .slotsSent = sent.slotsSent,
             .elemsSent = sent.elemsSent,
+            .elemsAdded = blocks_.costOf(rank()).elemsSent * others(),
             .hops = others() > 0 ? 1U : 0U};
   }
 

@@ -69,6 +69,7 @@ class ReduceScatterLogTree {
     return {.steps = size(),
             .slotsSent = blocks_.loops() * phases,
             .elemsSent = blocks_.elems() * static_cast<std::size_t>(ranks_ - 1),
+            .elemsAdded = blocks_.elems() * static_cast<std::size_t>(ranks_ - 1),
             .hops = phases};
   }
 

@@ -54,6 +54,7 @@ class ReduceScatterRing : public RingPlace {
     return {.steps = size(),
             .slotsSent = partition_.loops() * others,
             .elemsSent = partition_.elems() * others,
+            .elemsAdded = partition_.elems() * others,
             .hops = others};
   }
 

@@ -20,6 +20,7 @@ class ScatterDirect : public Star {
       .summary = "every block goes straight from the root to its rank; one hop",
       .minSlots = 1,
       .variedBlocks = true,
+      .pipelined = true,
   };
 
   RONDO_HD constexpr explicit ScatterDirect(const ScheduleArgs& args)

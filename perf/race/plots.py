@@ -9,7 +9,7 @@ from typing import Dict, Iterable, List, Optional, Tuple
 
 import peers as racers
 import results
-from results import Cell, Ratio
+from results import Cell, Group, Ratio
 
 PANEL_WIDTH, PANEL_HEIGHT = 300, 190
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 26, 30
@@ -111,11 +111,12 @@ def picture(title: str, operations: Dict[str, List[Cell]]) -> str:
 
 def pictures(cells: Iterable[Cell]) -> Dict[str, Tuple[str, str]]:
     """By file name: title and SVG."""
-    kinds: Dict[Tuple[int, str, str], Dict[str, List[Cell]]] = {}
+    kinds: Dict[Group, Dict[str, List[Cell]]] = {}
     for group, members in results.by_group(cells).items():
-        kinds.setdefault((group.ranks, group.type, group.place), {})[group.op] = members
+        kinds.setdefault(group._replace(op=""), {})[group.op] = members
     made = {}
-    for (ranks, kind, place), operations in kinds.items():
-        title = f"{kind}, {ranks} ranks, {'out of' if place == 'out' else 'in'} place"
-        made[f"race-{ranks}-{kind}-{place}.svg"] = (title, picture(title, operations))
+    for group, operations in kinds.items():
+        state = {None: "", False: "-near", True: "-apart"}[group.apart]
+        name = f"race-{group.ranks}-{group.type}-{group.place}{state}.svg"
+        made[name] = (group.kind(), picture(group.kind(), operations))
     return made

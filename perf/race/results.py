@@ -28,10 +28,17 @@ class Group(NamedTuple):
     type: str
     place: str
     ranks: int
+    # Whether processors were apart, where cells of the two states are kept apart, too.
+    apart: Optional[bool] = None
+
+    def kind(self) -> str:
+        """What groups of other operations may have in common with this one."""
+        place = "out of place" if self.place == "out" else "in place"
+        state = {None: "", False: ", processors near", True: ", processors apart"}[self.apart]
+        return f"{self.type}, {self.ranks} ranks, {place}{state}"
 
     def title(self) -> str:
-        place = "out of place" if self.place == "out" else "in place"
-        return f"{self.op}, {self.type}, {self.ranks} ranks, {place}"
+        return f"{self.op}, {self.kind()}"
 
 
 def metric_of(line: Dict, metric: str) -> float:
@@ -94,8 +101,10 @@ class Race:
     left_out: int = 0
 
 
-def read(paths: Iterable[pathlib.Path], metric: str, least_hop: float, most_hop: float) -> Race:
-    """Cells in the order of their first appearance, of measurements with hops in the range."""
+def read(paths: Iterable[pathlib.Path], metric: str, least_hop: float, most_hop: float,
+         apart_from: Optional[float] = None) -> Race:
+    """Cells in the order of their first appearance, of measurements with hops in the range. Hops
+    from `apart_from` on are of processors that are apart."""
     race = Race()
     cells: Dict[Tuple[Group, int], Cell] = {}
     for path in paths:
@@ -109,7 +118,8 @@ def read(paths: Iterable[pathlib.Path], metric: str, least_hop: float, most_hop:
                 race.left_out += 1
                 continue
             race.hops += [hop] if hop else []
-            group = Group(line["op"], line["type"], line["place"], line["ranks"])
+            apart = hop >= apart_from if hop and apart_from else None
+            group = Group(line["op"], line["type"], line["place"], line["ranks"], apart)
             cell = cells.setdefault((group, line["size"]), Cell(group, line["size"]))
             cell.add(line, metric)
     race.cells = list(cells.values())

@@ -26,6 +26,8 @@
 #include "src/cli/perf/process_rank.h"
 #include "src/cli/run/options.h"
 #include "src/cli/run/run.h"
+#include "src/cli/tune/options.h"
+#include "src/cli/tune/tune.h"
 #include "src/config.h"
 #include "src/status.h"
 
@@ -70,7 +72,7 @@ Result<int> countLaunched() {
 }
 
 /// Runs this command again, once per rank, without its flag --ranks.
-Result<int> runPerfAsProcesses(int ranks, std::span<char*> words) {
+Result<int> runAsProcesses(int ranks, std::span<char*> words) {
   run::RunOptions options;
   options.ranks = ranks;
   options.prefix = false;
@@ -112,7 +114,29 @@ int runPerfCommand(const CLI::App& command, const perf::PerfFlags& flags, std::s
   const Result<perf::PerfOptions> options = perf::understand(flags, *launched);
   if (!options.ok()) return fail(options.status());
   const Result<int> code =
-      flags.processes > 0 ? runPerfAsProcesses(flags.processes, words) : measure(*options);
+      flags.processes > 0 ? runAsProcesses(flags.processes, words) : measure(*options);
+  return code.ok() ? *code : fail(code.status());
+}
+
+Result<int> tuneHere(tune::TuneOptions options) {
+  std::optional<perf::ProcessRank> self;
+  if (options.measured.processes) {
+    Result<perf::ProcessRank> joined = perf::ProcessRank::join();
+    RONDO_RETURN_IF_ERROR(joined.status());
+    self.emplace(*std::move(joined));
+  }
+  RONDO_RETURN_IF_ERROR(tune::runTune(options, self ? &*self : nullptr));
+  return toInt(ExitCode::kOk);
+}
+
+int runTuneCommand(const CLI::App& command, const tune::TuneFlags& flags, std::span<char*> words) {
+  if (const Status status = refuseExtras(command); !status.ok()) return fail(status);
+  const Result<int> launched = countLaunched();
+  if (!launched.ok()) return fail(launched.status());
+  const Result<tune::TuneOptions> options = tune::understand(flags, *launched);
+  if (!options.ok()) return fail(options.status());
+  const Result<int> code =
+      flags.processes > 0 ? runAsProcesses(flags.processes, words) : tuneHere(*options);
   return code.ok() ? *code : fail(code.status());
 }
 
@@ -185,6 +209,12 @@ int runCommandLine(int argc, char** argv) {
   perfCommand->allow_extras();
   perf::addPerfFlags(*perfCommand, perfFlags);
 
+  tune::TuneFlags tuneFlags;
+  CLI::App* const tuneCommand =
+      app.add_subcommand("tune", "Measure all algorithms here and write a table for the planner");
+  tuneCommand->allow_extras();
+  tune::addTuneFlags(*tuneCommand, tuneFlags);
+
   run::RunFlags runFlags;
   CLI::App* const runCommand =
       app.add_subcommand("run", "Start a program as several ranks on this host");
@@ -210,6 +240,7 @@ int runCommandLine(int argc, char** argv) {
   }
   const std::span words(argv, static_cast<std::size_t>(argc));
   if (perfCommand->parsed()) return runPerfCommand(*perfCommand, perfFlags, words);
+  if (tuneCommand->parsed()) return runTuneCommand(*tuneCommand, tuneFlags, words);
   if (runCommand->parsed()) {
     return runRunCommand(*runCommand, runFlags,
                          words.subspan(static_cast<std::size_t>(countOwnWords(argc, argv))));

@@ -7,14 +7,14 @@
 #include "src/cli/names.h"
 #include "src/cli/perf/bandwidth.h"
 #include "src/cli/perf/options.h"
-#include "src/cli/size_text.h"
 #include "src/cli/text_table.h"
+#include "src/size_text.h"
 
 namespace rondo {
 namespace {
 
 std::size_t sizeOf(std::string_view text) {
-  const Result<std::size_t> size = cli::parseSize(text);
+  const Result<std::size_t> size = parseSize(text);
   return size.ok() ? *size : ~std::size_t{0};
 }
 
@@ -28,14 +28,14 @@ TEST(SizeText, ReadsPowersOf1024) {
 
 TEST(SizeText, RefusesWhatIsNoSize) {
   for (const std::string_view text : {"", "K", "-1", "1.5M", "1MB", "1 M", "9999999999G"}) {
-    EXPECT_FALSE(cli::parseSize(text).ok()) << text;
+    EXPECT_FALSE(parseSize(text).ok()) << text;
   }
 }
 
 TEST(SizeText, WritesSizes) {
-  EXPECT_EQ(cli::formatSize(100), "100 bytes");
-  EXPECT_EQ(cli::formatSize(1536), "1.5 KiB");
-  EXPECT_EQ(cli::formatSize(std::size_t{4} << 30U), "4 GiB");
+  EXPECT_EQ(formatSize(100), "100 bytes");
+  EXPECT_EQ(formatSize(1536), "1.5 KiB");
+  EXPECT_EQ(formatSize(std::size_t{4} << 30U), "4 GiB");
 }
 
 TEST(Names, AreThoseOfRondoAndOfNcclTests) {

@@ -162,6 +162,38 @@ def explain_topology():
     run("explain", "--topology", "--ranks", "0", expect=2)
 
 
+def tune():
+    """The table holds every algorithm and chunk, and plans follow it; ranks' tables must agree."""
+    with tempfile.TemporaryDirectory() as folder:
+        table = os.path.join(folder, "table.txt")
+        words = ["all_reduce", "broadcast", "-b", "4K", "-e", "16K", "--chunks", "4K,8K",
+                 "--rounds", "1", "-o", table]
+        for ranks in (["--threads", "3"], ["--ranks", "2"]):
+            text = run("tune", *words, *ranks).stdout
+            assert re.search(r"within 10 % of the fastest in \d of 6 cells", text), text
+            with open(table, encoding="ascii") as file:
+                rows = [line.split() for line in file if not line.startswith("#")]
+            names = {(row[0], row[3]) for row in rows}
+            expected = {row for row in registry() if row[0] in ("all_reduce", "broadcast")}
+            assert names == expected, names
+                assert len(rows) == len(expected) * 5, rows  # no chunk of 8 KiB in 4 KiB
+        with open(table, "w", encoding="ascii") as file:
+            file.write("all_reduce 2 8192 ring 4096 1.5\nall_reduce 2 8192 tree 8192 2.5\n")
+        text = run("explain", "all_reduce", "8K", "--ranks", "2", RONDO_TUNING_FILE=table).stdout
+        assert "algorithm  ring" in text and "(4 KiB)" in text, text
+        assert "measured   1.5 us" in text and re.search(r"  tree +[\d.]+ +2\.5 ", text), text
+        run("perf", "all_reduce", "--ranks", "2", "-b", "8K", "-e", "8K", RONDO_TUNING_FILE=table)
+        done = run("tune", *words, expect=2, RONDO_ALGORITHM="all_reduce:ring")
+        assert "RONDO_ALGORITHM is set" in done.stderr, done.stderr
+        done = run("perf", "all_reduce", expect=2, RONDO_TUNING_FILE=folder + "/none")
+        assert "RONDO_TUNING_FILE" in done.stderr and "cannot be read" in done.stderr, done.stderr
+        done = run("run", "-n", "2", "--", "sh", "-c",
+                   f"[ $RONDO_RANK = 0 ] && export RONDO_TUNING_FILE={table}; "
+                   f"exec {command} perf all_reduce -b 8K -e 8K", expect=1)
+        assert "ranks 0 and 1 differ in their settings" in done.stderr, done.stderr
+        assert "RONDO_TUNING_FILE" in done.stderr, done.stderr
+
+
 def perf_processes():
     """Ranks that are processes: by the command itself, and under whatever has started them."""
     sweep = ["-b", "0", "-e", "100K", "-i", "50000", "-n", "2", "-w", "1"]
@@ -424,7 +456,7 @@ def run_signals():
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology, perf_processes, doctor, doctor_findings, doctor_adapters, doctor_gpus,
+        explain_topology, tune, perf_processes, doctor, doctor_findings, doctor_adapters, doctor_gpus,
         run_bind, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")

@@ -184,7 +184,7 @@ Result<Plan> Communicators::plan(const PlanRequest& request) const {
   facts.slotCount =
       settings_.slots != 0 ? static_cast<std::uint32_t>(settings_.slots) : kDefaultSlots;
   facts.mailboxBytes = mailboxes_ ? config->mailboxBytes : 0;
-  return makePlan(request, facts, {config->reproducible, config->channels, config->algorithms});
+  return makePlan(request, facts, PlanSettings::of(*config));
 }
 
 }  // namespace rondo::testing

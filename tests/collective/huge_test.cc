@@ -52,7 +52,7 @@ TEST(HugeOnPaper, S01EveryElementIsWrittenOnceUpToTwoToThe40) {
     const AlgorithmInfo& info = algorithmInfo(algorithmAt(row));
     if (info.collective == Collective::kBarrier) continue;
     PlanSettings forced = settings;
-    forced.forced[static_cast<std::size_t>(info.collective)] = algorithmAt(row);
+    forced.rules = {{.algorithm = algorithmAt(row)}};
     for (const int ranks : {2, 3, 8}) {
       const PlanFacts facts{
           .ranks = ranks, .cpus = 2, .slotBytes = std::size_t{64} << 20, .slotCount = 4};

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "src/cli/perf/collective_caller.h"
-#include "src/cli/size_text.h"
+#include "src/size_text.h"
 #include "tests/gpu_check/check_call.h"
 #include "tests/gpu_check/copy_timer.h"
 #include "tests/gpu_check/section.h"
@@ -85,23 +85,22 @@ class Bench {
     const perf::Bandwidth bandwidth =
         perf::bandwidthOf(what.collective, ranks, what.bytes, timing.medianSeconds);
     const double share = copy.medianSeconds / timing.medianSeconds;
-    section_.report.row(
-        {{"operation", collectiveName(what.collective)},
-         {"type", dataTypeName(what.type)},
-         {"redop", perf::redOpText(what)},
-         {"ranks", ranks},
-         {"gpus", std::min(ranks, static_cast<int>(section_.gpus.all.size()))},
-         {"size_bytes", what.bytes},
-         {"time", timing.json()},
-         {"algbw_gbs", bandwidth.algorithmGBs},
-         {"busbw_gbs", bandwidth.busGBs},
-         {"copy", copy.json()},
-         {"share_of_copy", share}},
-        fmt::format("{:<14} {} ranks {:>8}: {}, algbw {:.2f}, busbw {:.2f} GB/s, "
-                    "{:.1f} % of a copy's {:.2f} us",
-                    collectiveName(what.collective), ranks, cli::formatSize(what.bytes),
-                    timing.text(), bandwidth.algorithmGBs, bandwidth.busGBs, 100 * share,
-                    1e6 * copy.medianSeconds));
+    section_.report.row({{"operation", collectiveName(what.collective)},
+                         {"type", dataTypeName(what.type)},
+                         {"redop", perf::redOpText(what)},
+                         {"ranks", ranks},
+                         {"gpus", std::min(ranks, static_cast<int>(section_.gpus.all.size()))},
+                         {"size_bytes", what.bytes},
+                         {"time", timing.json()},
+                         {"algbw_gbs", bandwidth.algorithmGBs},
+                         {"busbw_gbs", bandwidth.busGBs},
+                         {"copy", copy.json()},
+                         {"share_of_copy", share}},
+                        fmt::format("{:<14} {} ranks {:>8}: {}, algbw {:.2f}, busbw {:.2f} GB/s, "
+                                    "{:.1f} % of a copy's {:.2f} us",
+                                    collectiveName(what.collective), ranks, formatSize(what.bytes),
+                                    timing.text(), bandwidth.algorithmGBs, bandwidth.busGBs,
+                                    100 * share, 1e6 * copy.medianSeconds));
   }
 
   const Section& section_;
@@ -126,8 +125,8 @@ void measureBandwidth(const Section& section) {
     for (const Collective collective : kCollectives) {
       for (const int ranks : kRankCounts) {
         if (section.outOfTime()) return;
-        const std::string text = fmt::format("{} of {}, {} ranks", collectiveName(collective),
-                                             cli::formatSize(bytes), ranks);
+        const std::string text =
+            fmt::format("{} of {}, {} ranks", collectiveName(collective), formatSize(bytes), ranks);
         section.report.doing(text);
         const Status outcome = bench.measure(collective, ranks, bytes);
         if (!outcome.ok()) section.report.check(outcome, text);

@@ -30,7 +30,7 @@ bool isOffered(const perf::Case& what, int ranks) {
   request.type = what.type;
   if (isReduction(what.collective)) request.op = what.op;
   PlanSettings settings;
-  settings.forced[static_cast<std::size_t>(what.collective)] = what.algorithm;
+  if (what.algorithm) settings.rules = {{.algorithm = *what.algorithm}};
   return isReducible(what.type, what.op) &&
          makePlan(request, planFacts(ranks, 1, {}), settings).ok();
 }

@@ -7,8 +7,8 @@
 
 #include "src/cli/perf/bandwidth.h"
 #include "src/cli/perf/collective_caller.h"
-#include "src/cli/size_text.h"
 #include "src/loaded_function.h"
+#include "src/size_text.h"
 #include "tests/gpu_check/copy_timer.h"
 #include "tests/gpu_check/section.h"
 #include "tests/gpu_check/timing.h"
@@ -117,8 +117,8 @@ void tell(const Section& section,
                       {"share_of_copy", share}},
                      fmt::format("{:<6} 1 rank {:>8}: {}, algbw {:.2f} GB/s, {:.1f} % of a copy's "
                                  "{:.2f} us",
-                                 library, cli::formatSize(bytes), timing.text(),
-                                 bandwidth.algorithmGBs, 100 * share, 1e6 * copy.medianSeconds));
+                                 library, formatSize(bytes), timing.text(), bandwidth.algorithmGBs,
+                                 100 * share, 1e6 * copy.medianSeconds));
 }
 
 Status measureBoth(Bench& bench, const NcclRank& nccl, std::size_t bytes) {
@@ -171,7 +171,7 @@ void measureNccl(const Section& section) {
                      fmt::format("NCCL {}", version));
   for (const std::size_t bytes : sizes) {
     if (section.outOfTime()) return;
-    const std::string text = fmt::format("one rank, {}", cli::formatSize(bytes));
+    const std::string text = fmt::format("one rank, {}", formatSize(bytes));
     section.report.doing(text);
     const Status outcome = measureBoth(*bench, *rank, bytes);
     if (!outcome.ok()) section.report.check(outcome, text);

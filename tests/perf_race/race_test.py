@@ -101,6 +101,14 @@ class RaceTest(unittest.TestCase):
         self.assertIn("| mpich | 1.50 (1.50 - 1.50) |",
                       self.report(lines, "--hops", "0.1:0.3"))
 
+    def test_processors_that_are_apart_have_cells_of_their_own(self):
+        lines = [RUN, cell("rondo", 0, time_us=2.0), cell("mpich", 0, time_us=3.0),
+                 cell("rondo", 1, time_us=1.0, hop_us=0.05),
+                 cell("mpich", 1, time_us=4.0, hop_us=0.05)]
+        text = self.report(lines, "--apart", "0.1")
+        self.assertIn("processors apart | 1.50 |", text)
+        self.assertIn("processors near | 4.00 |", text)
+
 
 if __name__ == "__main__":
     BUILD = pathlib.Path(sys.argv.pop())

@@ -276,6 +276,8 @@ bool StepExecutor::send(RankState& state) {
 
 void StepExecutor::release(RankState& state) {
   ++state.counted.steps;
+  const auto sources = static_cast<std::size_t>(state.step.sources());
+  if (sources > 1) state.counted.elemsAdded += (sources - 1) * state.step.slotElems();
   if (setup_.fault == ExecutorFault::kNeverRelease) return;
   if (setup_.fault == ExecutorFault::kReleaseBeforeRead) return;  // begin() did
   for (std::size_t i = 0; i < static_cast<std::size_t>(state.step.recv.count); ++i)

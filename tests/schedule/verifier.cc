@@ -224,7 +224,7 @@ bool Run::checkCost(const RankState& state) {
   if (counted == claimed) return true;
   const auto text = [](const Cost& cost) {
     return joined("steps ", cost.steps, " slots ", cost.slotsSent, " elems ", cost.elemsSent,
-                  " wide elems ", cost.wideElemsSent);
+                  " wide elems ", cost.wideElemsSent, " added ", cost.elemsAdded);
   };
   return fail(Failure::kCost, state, "counted ", text(counted), ", claimed ", text(claimed));
 }

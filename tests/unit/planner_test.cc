@@ -19,7 +19,7 @@ PlanRequest allReduce(DataType type, ReduceOp op, std::size_t count) {
 
 PlanSettings forcing(Collective collective, std::string_view name) {
   PlanSettings settings;
-  settings.forced[static_cast<std::size_t>(collective)] = findAlgorithm(collective, name);
+  settings.rules = {{.algorithm = findAlgorithm(collective, name).value()}};
   return settings;
 }
 
@@ -124,7 +124,7 @@ TEST(Planner, StaysWithRankOrderWhenReproducible) {
         makePlan(allReduce(DataType::kFloat32, ReduceOp::kSum, count), factsFor(4), settings);
     EXPECT_EQ(algorithmInfo(plan->algorithm).order, FoldOrder::kRankOrder);
   }
-  settings.forced[0] = findAlgorithm(Collective::kAllReduce, "tree");
+  settings.rules = forcing(Collective::kAllReduce, "tree").rules;
   EXPECT_FALSE(
       makePlan(allReduce(DataType::kFloat32, ReduceOp::kSum, 100), factsFor(4), settings).ok());
   // Where the order can't be seen in the bits, any algorithm is reproducible.

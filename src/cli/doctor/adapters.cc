@@ -7,8 +7,8 @@
 #include <linux/capability.h>
 
 #include "src/cli/doctor/process_limit.h"
-#include "src/cli/size_text.h"
 #include "src/format.h"
+#include "src/size_text.h"
 
 namespace rondo::doctor {
 
@@ -30,13 +30,13 @@ bool hasCapability(unsigned number) {
 Finding lockedMemory(const AdapterFacts& facts) {
   if (facts.locksAnyway || !facts.lockedBytes) return ok("any amount of memory may be locked");
   const std::string text =
-      fmt::format("{} of memory may be locked (memlock)", cli::formatSize(*facts.lockedBytes));
+      fmt::format("{} of memory may be locked (memlock)", formatSize(*facts.lockedBytes));
   if (facts.survey.usable.empty()) {
     return note(text + ", which only matters where there are adapters");
   }
   if (facts.slotBytes > 0 && *facts.lockedBytes >= facts.slotBytes) return ok(text);
   const std::string needed =
-      facts.slotBytes == 0 ? "an unlimited amount" : cli::formatSize(facts.slotBytes);
+      facts.slotBytes == 0 ? "an unlimited amount" : formatSize(facts.slotBytes);
   return warning(fmt::format("{}; the slots of a rank, which adapters need locked, may take {} "
                              "(RONDO_SLOT_MEMORY_BYTES)",
                              text, needed),

@@ -2,8 +2,8 @@
 
 #include "src/cli/doctor/process_limit.h"
 #include "src/cli/machine.h"
-#include "src/cli/size_text.h"
 #include "src/format.h"
+#include "src/size_text.h"
 
 namespace rondo::doctor {
 
@@ -21,13 +21,13 @@ MemoryFacts readMemory(const cli::GroupLimits& limits, const Config& config) {
 }
 
 Findings examine(const MemoryFacts& facts) {
-  const std::string available = cli::formatSize(facts.availableBytes);
+  const std::string available = formatSize(facts.availableBytes);
   Findings findings;
   if (facts.slotBytes > 0 && facts.availableBytes < facts.slotBytes) {
     findings.push_back(warning(
         fmt::format("{} of memory are available, less than the {} that the slots of each rank may "
                     "take (RONDO_SLOT_MEMORY_BYTES)",
-                    available, cli::formatSize(facts.slotBytes)),
+                    available, formatSize(facts.slotBytes)),
         fmt::format("export RONDO_SLOT_MEMORY_BYTES={} on all ranks, or give the container more "
                     "(docker run --memory)",
                     facts.availableBytes / 2)));
@@ -35,18 +35,18 @@ Findings examine(const MemoryFacts& facts) {
     findings.push_back(ok(facts.totalBytes == 0
                               ? fmt::format("{} of memory are available", available)
                               : fmt::format("{} of {} of memory are available", available,
-                                            cli::formatSize(facts.totalBytes))));
+                                            formatSize(facts.totalBytes))));
   }
   if (facts.groupBytes && (facts.totalBytes == 0 || *facts.groupBytes < facts.totalBytes)) {
     findings.push_back(
         note(fmt::format("the control group may use {} of memory; shared memory counts, too",
-                         cli::formatSize(*facts.groupBytes))));
+                         formatSize(*facts.groupBytes))));
   }
   if (facts.addressSpaceBytes && *facts.addressSpaceBytes < kAddressSpaceBytes) {
     findings.push_back(warning(
         fmt::format("this process may have {} of address space; each rank of a host takes 64 MiB "
                     "of it in all others",
-                    cli::formatSize(*facts.addressSpaceBytes)),
+                    formatSize(*facts.addressSpaceBytes)),
         "ulimit -v unlimited"));
   }
   return findings;

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "src/cli/doctor/process_limit.h"
-#include "src/cli/size_text.h"
 #include "src/format.h"
 #include "src/processors.h"
+#include "src/size_text.h"
 #include "transports/shm/shm_group.h"
 
 namespace rondo::doctor {

@@ -5,8 +5,8 @@
 #include "src/cli/explain/registry_list.h"
 #include "src/cli/explain/step_table.h"
 #include "src/cli/explain/traffic.h"
-#include "src/cli/size_text.h"
 #include "src/cli/text_table.h"
+#include "src/size_text.h"
 
 namespace rondo::cli {
 
@@ -47,6 +47,11 @@ std::size_t loopsOf(const Plan& plan, const ExplainRequest& request) {
   return once == 0 || steps % once != 0 ? 0 : steps / once;
 }
 
+/// "-" for what is not known.
+std::string microsText(double micros) {
+  return micros > 0 ? fmt::format("{:.1f}", micros) : "-";
+}
+
 std::string planText(const Plan& plan, const ExplainRequest& request) {
   const AlgorithmInfo& info = algorithmInfo(plan.algorithm);
   const PlanRequest& what = request.plan;
@@ -59,7 +64,11 @@ std::string planText(const Plan& plan, const ExplainRequest& request) {
                       request.facts.slotCount, formatSize(request.facts.slotBytes));
   const std::size_t loops = loopsOf(plan, request);
   if (loops > 0) text += fmt::format("  loops      {}\n", loops);
-  text += fmt::format("  predicted  {:.1f} us\n", plan.predictedMicros);
+  text += fmt::format("  predicted  {} us\n", microsText(plan.predictedMicros));
+  if (plan.measuredMicros > 0) {
+    text += fmt::format("  measured   {} us, at the nearest size of the tuning table\n",
+                        microsText(plan.measuredMicros));
+  }
   if (plan.throughMailboxes) {
     text +=
         "  instead    where all ranks share the host's memory: each posts its message in its "
@@ -70,14 +79,14 @@ std::string planText(const Plan& plan, const ExplainRequest& request) {
 }
 
 std::string candidatesText(const Plan& chosen, const ExplainRequest& request) {
-  TextTable table({"", "algorithm", "predicted us", "adds in", "remark"});
+  TextTable table({"", "algorithm", "predicted us", "measured us", "adds in", "remark"});
   for (const Candidate& candidate : planCandidates(request.plan, request.facts, request.settings)) {
     const AlgorithmInfo& info = algorithmInfo(candidate.algorithm);
     const bool taken = candidate.algorithm == chosen.algorithm;
     // The model's number is there for whatever is possible, asked for or not.
-    const double micros = candidate.plan.predictedMicros;
     table.add({taken ? "->" : "", std::string(info.name),
-               micros > 0 ? fmt::format("{:.1f}", micros) : "-", std::string(orderName(info.order)),
+               microsText(candidate.plan.predictedMicros),
+               microsText(candidate.plan.measuredMicros), std::string(orderName(info.order)),
                taken                ? "chosen"
                : candidate.eligible ? "slower"
                                     : candidate.reason});

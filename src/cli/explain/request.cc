@@ -4,9 +4,9 @@
 
 #include "src/cli/names.h"
 #include "src/cli/perf/bandwidth.h"
-#include "src/cli/size_text.h"
 #include "src/config.h"
 #include "src/processors.h"
+#include "src/size_text.h"
 
 namespace rondo::cli {
 
@@ -73,7 +73,7 @@ Status readSettings(const ExplainFlags& flags, ExplainRequest& request) {
   if (flags.reproducible) wishes.reproducible = 1;
   const Result<Config> config = loadConfig(&wishes, processEnvironment());
   RONDO_RETURN_IF_ERROR(config.status());
-  request.settings = {config->reproducible, config->channels, config->algorithms};
+  request.settings = PlanSettings::of(*config);
   request.facts = planFacts(flags.ranks, flags.cpus > 0 ? flags.cpus : usableProcessors(), *config);
   request.facts.mailboxBytes = config->mailboxBytes;
   return {};

@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "src/cli/size_text.h"
 #include "src/cli/text_table.h"
+#include "src/size_text.h"
 #include "src/topology/device_choice.h"
 #include "src/topology/hwloc_topology.h"
 #include "src/topology/pinning.h"

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "src/cli/names.h"
-#include "src/cli/size_text.h"
+#include "src/size_text.h"
 
 namespace rondo::perf {
 
@@ -56,7 +56,7 @@ Status requireRange(std::string_view flag, double value, double least, double mo
 /// Reads a size where one was given.
 Status readSize(std::string_view flag, const std::string& text, std::size_t& size) {
   if (text.empty()) return {};
-  const Result<std::size_t> parsed = cli::parseSize(text);
+  const Result<std::size_t> parsed = parseSize(text);
   if (!parsed.ok()) return namingFlag(flag, parsed);
   size = *parsed;
   return {};
@@ -154,11 +154,16 @@ Status readRoots(const PerfFlags& flags, PerfOptions& options) {
 Status readAlgorithm(const PerfFlags& flags, PerfOptions& options) {
   options.algorithm.every = flags.algorithm == kAll;
   if (options.algorithm.every || flags.algorithm.empty()) return {};
-  options.algorithm.name = flags.algorithm;
+  const std::size_t slash = std::min(flags.algorithm.find('/'), flags.algorithm.size());
+  options.algorithm.name = flags.algorithm.substr(0, slash);
   for (const Collective collective : options.operations) {
-    const Result<AlgorithmId> id = cli::findAlgorithmNamed(collective, flags.algorithm);
+    const Result<AlgorithmId> id = cli::findAlgorithmNamed(collective, options.algorithm.name);
     if (!id.ok()) return namingFlag("--algorithm", id);
   }
+  if (slash == flags.algorithm.size()) return {};
+  const Result<std::size_t> chunk = parseSize(flags.algorithm.substr(slash + 1));
+  if (!chunk.ok()) return namingFlag("--algorithm", chunk);
+  options.algorithm.chunkBytes = *chunk;
   return {};
 }
 

@@ -56,7 +56,8 @@ std::string_view adviceOnFlag(std::string_view flag);
 /// The algorithm wished for: a name, or every one in turn.
 struct AlgorithmWish {
   bool every = false;
-  std::string name;  ///< empty: the planner's choice
+  std::string name;            ///< empty: the planner's choice
+  std::size_t chunkBytes = 0;  ///< in chunks of at most so many; 0: the planner's choice
 };
 
 struct PerfOptions {
@@ -79,6 +80,7 @@ struct PerfOptions {
   int channels = 0;  ///< 0 and below: the planner's choice, here and in the next two
   std::size_t chunkBytes = 0;
   int slots = 0;
+  bool unlimitedSlots = false;  ///< whatever memory slots take together
   bool reproducible = false;
   std::size_t unalignBytes = 0;
   std::optional<double> timeoutSeconds;

@@ -13,7 +13,8 @@
 #include "src/cli/perf/rank_buffers.h"
 #include "src/cli/perf/rank_team.h"
 #include "src/cli/perf/report.h"
-#include "src/cli/size_text.h"
+#include "src/plan_rule.h"
+#include "src/size_text.h"
 
 namespace rondo::perf {
 
@@ -142,8 +143,8 @@ Status checkMemory(const PerfOptions& options) {
     return Status::invalidArgument(
         "-e {}: {} on {} ranks needs about {}, and {} are available; use a smaller -e or fewer "
         "--threads",
-        cli::formatSize(most), collectiveName(collective), options.ranks, cli::formatSize(needed),
-        cli::formatSize(available));
+        formatSize(most), collectiveName(collective), options.ranks, formatSize(needed),
+        formatSize(available));
   }
   return {};
 }
@@ -196,7 +197,11 @@ class PerfRun {
   }
 
   Status runSection(int cycle, Collective collective, std::optional<AlgorithmId> algorithm) {
-    Result<RankTeam> team = RankTeam::create(options_, collective, algorithm, self_);
+    const std::string rules =
+        algorithm
+            ? planRuleText({.algorithm = *algorithm, .chunkBytes = options_.algorithm.chunkBytes})
+            : std::string();
+    Result<RankTeam> team = RankTeam::create(options_, rules, self_);
     RONDO_RETURN_IF_ERROR(team.status());
     const std::vector<Case> cases = casesOf(options_, collective, algorithm);
     for (const auto& report : reports_) {

@@ -101,17 +101,18 @@ Result<RankReport> runRankOrAbort(const RankWork& work, rondoComm_t comm, int ra
   return report;
 }
 
-rondoConfig_t configFor(const PerfOptions& options, const std::string& algorithm) {
+rondoConfig_t configFor(const PerfOptions& options, const std::string& rules) {
   rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
   config.name = "perf";
-  if (!algorithm.empty()) {
-    config.algorithm = algorithm.c_str();
+  if (!rules.empty()) {
+    config.algorithm = rules.c_str();
     // What a named algorithm cannot do is said once, below the table.
     config.logLevel = "error";
   }
   if (options.reproducible) config.reproducible = 1;
   if (options.channels != 0) config.channels = options.channels;
   if (options.chunkBytes != 0) config.chunkBytes = static_cast<std::int64_t>(options.chunkBytes);
+  if (options.unlimitedSlots) config.slotMemoryBytes = 0;
   if (options.slots != 0) config.slotsPerConnection = options.slots;
   if (options.timeoutSeconds) {
     config.operationTimeoutMs = static_cast<std::int64_t>(std::ceil(*options.timeoutSeconds * 1e3));
@@ -138,13 +139,9 @@ Status checkConfig(const PerfOptions& options) {
 }
 
 Result<RankTeam> RankTeam::create(const PerfOptions& options,
-                                  Collective collective,
-                                  std::optional<AlgorithmId> algorithm,
+                                  const std::string& rules,
                                   const ProcessRank* self) {
-  const std::string name =
-      algorithm ? fmt::format("{}:{}", collectiveName(collective), algorithmInfo(*algorithm).name)
-                : std::string();
-  const rondoConfig_t config = configFor(options, name);
+  const rondoConfig_t config = configFor(options, rules);
   RankTeam team;
   team.self_ = self;
   if (self != nullptr) {

@@ -25,12 +25,11 @@ Status checkConfig(const PerfOptions& options);
 /// @threads one at a time
 class RankTeam {
  public:
-  /// @param algorithm for `collective`; empty: the planner's choice
-  /// @param self      must outlive the team; null: ranks are threads
+  /// @param rules algorithms as src/plan_rule.h writes them; empty: the planner's choice
+  /// @param self  must outlive the team; null: ranks are threads
   /// @errors those of rondoCommInitAll, or of ProcessRank::makeCommunicator()
   static Result<RankTeam> create(const PerfOptions& options,
-                                 Collective collective,
-                                 std::optional<AlgorithmId> algorithm,
+                                 const std::string& rules,
                                  const ProcessRank* self);
 
   RankTeam(RankTeam&&) noexcept = default;

@@ -1,9 +1,9 @@
-#include "src/cli/size_text.h"
+#include "src/size_text.h"
 
 #include <charconv>
 #include <limits>
 
-namespace rondo::cli {
+namespace rondo {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string formatSize(std::size_t bytes) {
   return fmt::format("{:.4g} {}iB", value, kSuffixes[unit]);
 }
 
-}  // namespace rondo::cli
+}  // namespace rondo

@@ -7,7 +7,7 @@
 
 #include "src/status.h"
 
-namespace rondo::cli {
+namespace rondo {
 
 /// Reads "512", "64K", "1M" or "2G", in either case: powers of 1024.
 /// @errors InvalidArgument
@@ -16,4 +16,4 @@ Result<std::size_t> parseSize(std::string_view text);
 /// "1 MiB", "1.5 KiB", "100 bytes".
 std::string formatSize(std::size_t bytes);
 
-}  // namespace rondo::cli
+}  // namespace rondo
