@@ -24,17 +24,28 @@ inline std::uint64_t cycleCounter() {
 /// percent after some 10 us.
 class CycleRate {
  public:
-  /// Nanoseconds that `cycles` ticks take. Reads the steady clock.
-  double nanoseconds(std::uint64_t cycles) const {
-    const std::chrono::duration<double, std::nano> passed =
-        std::chrono::steady_clock::now() - time_;
-    const auto ticks = static_cast<double>(cycleCounter() - cycles_);
-    return ticks > 0 ? static_cast<double>(cycles) * passed.count() / ticks : 0;
+  /// Nanoseconds that `cycles` ticks take. Reads the steady clock, unless it has existed for long
+  /// before a call: then the answer of that call is good for ever.
+  double nanoseconds(std::uint64_t cycles) {
+    if (!settled_) measure();
+    return static_cast<double>(cycles) * nanosecondsPerTick_;
   }
 
  private:
+  static constexpr std::chrono::milliseconds kLong{1};
+
+  void measure() {
+    const std::chrono::duration<double, std::nano> passed =
+        std::chrono::steady_clock::now() - time_;
+    const auto ticks = static_cast<double>(cycleCounter() - cycles_);
+    nanosecondsPerTick_ = ticks > 0 ? passed.count() / ticks : 0;
+    settled_ = passed >= kLong;
+  }
+
   std::chrono::steady_clock::time_point time_ = std::chrono::steady_clock::now();
   std::uint64_t cycles_ = cycleCounter();
+  double nanosecondsPerTick_ = 0;
+  bool settled_ = false;
 };
 
 }  // namespace rondo::host

@@ -37,6 +37,10 @@ rondo_add_test(multiprocess_fork_test LABELS multiprocess
   SOURCES fork_test.cc
   LIBRARIES rondo_forked_ranks rondo_collective_harness)
 
+rondo_add_test(multiprocess_steady_state_test LABELS multiprocess
+  SOURCES counted_calls.cc steady_state_test.cc
+  LIBRARIES rondo_forked_ranks)
+
 find_package(Python3 3.9 COMPONENTS Interpreter)
 if(Python3_FOUND)
   add_executable(environment_program ${CMAKE_CURRENT_LIST_DIR}/environment_program.cc)
