@@ -37,8 +37,8 @@ struct Target {
 struct CombineArgs {
   /// At least one; folded left to right: ((s0 op s1) op s2) op ...
   std::span<const Operand> sources;
-  /// At least one. A native target may be the same memory as a native source; other overlap is not
-  /// allowed.
+  /// At least one. A target may be the same memory as a source of the same form; other overlap is
+  /// not allowed.
   std::span<const Target> targets;
   std::size_t elems = 0;
   /// Avg only. 1 to 2^31 - 1: divide the folded value by this before it is stored (avg's last

@@ -1,4 +1,5 @@
 // Processors that are not x86: only the scalar loops exist.
+#include "kernels/host/int8_loops.h"
 #include "kernels/host/simd_target.h"
 
 namespace rondo::host {
@@ -14,5 +15,8 @@ CombineFn avx2CombineFunction(DataType, ReduceOp) {
 CombineFn avx512CombineFunction(DataType, ReduceOp) {
   return nullptr;
 }
+
+const Int8Loops kAvx2Int8Loops = {};
+const Int8Loops kAvx512Int8Loops = {};
 
 }  // namespace rondo::host

@@ -29,8 +29,8 @@ endfunction()
 
 rondo_add_cuda_emulator(rondo_cuda_emulator)
 rondo_add_test(conversion_test LABELS cuda_emulated
-  SOURCES conversion_test.cc
-  LIBRARIES rondo_cuda_emulator)
+  SOURCES conversion_test.cc coding_test.cc
+  LIBRARIES rondo_cuda_emulator rondo_kernels_host)
 rondo_add_test(emulator_test LABELS cuda_emulated
   SOURCES emulator_test.cc
   LIBRARIES rondo_cuda_emulator)

@@ -7,7 +7,7 @@ rondo_add_test(element_test LABELS unit
   SOURCES element_test.cc
   LIBRARIES rondo_kernels_host rondo_naive_arithmetic)
 rondo_add_test(combine_test LABELS unit
-  SOURCES combine_test.cc
+  SOURCES combine_test.cc codec_test.cc
   LIBRARIES rondo_kernels_host rondo_naive_arithmetic)
 rondo_add_test(simd_target_test LABELS unit
   SOURCES simd_target_test.cc

@@ -2,7 +2,7 @@
 # Fails if a file compiled for an instruction set emits an inline function from outside its own
 # namespace: the linker keeps one copy of such a function, and it could be this one.
 foreach(object IN LISTS OBJECTS)
-  if(NOT object MATCHES "combine_avx[0-9]+\\.cc")
+  if(NOT object MATCHES "(combine|int8_loops)_avx[0-9]+\\.cc")
     continue()
   endif()
   execute_process(COMMAND ${NM} -C --defined-only ${object}
