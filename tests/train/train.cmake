@@ -1,4 +1,4 @@
-# The trainer layer: gradients in buckets, over threads and processes.
+# The trainer layer: gradients in buckets, over threads and processes; and the model of the demo.
 
 add_library(rondo_train_harness STATIC ${CMAKE_CURRENT_LIST_DIR}/rank_threads.cc)
 target_link_libraries(rondo_train_harness PUBLIC rondo_train rondo_collective_harness)
@@ -9,3 +9,6 @@ rondo_add_test(train_buckets_test LABELS train collective TIMEOUT 300
 rondo_add_test(train_buckets_process_test LABELS train multiprocess fault
   SOURCES gradient_buckets_process_test.cc
   LIBRARIES rondo_train rondo_forked_ranks)
+rondo_add_test(train_gpt_test LABELS train
+  SOURCES gpt_test.cc
+  LIBRARIES rondo_train_gpt rondo_static)
