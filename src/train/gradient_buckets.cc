@@ -1,7 +1,6 @@
 #include "rondo/train/gradient_buckets.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include "src/train/aligned_buffer.h"
 #include "src/train/bucket_plan.h"
 #include "src/train/completion_thread.h"
+#include "src/train/mark_ledger.h"
 #include "src/train/stall_watch.h"
 
 namespace rondo::train {
@@ -23,9 +23,6 @@ namespace rondo::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// What a rank says of a tensor at the end of a pass.
-enum Mark : std::uint8_t { kReady, kUnused, kNeverMarked, kPartlyMarked };
 
 struct Bucket {
   BucketLayout layout;
@@ -37,13 +34,6 @@ struct Bucket {
 struct Place {
   std::size_t bucket = 0;
   std::size_t offsetElems = 0;
-};
-
-/// Of one tensor.
-struct TensorState {
-  int marks = 0;         ///< in this pass
-  bool unused = false;   ///< in this pass, as the caller said
-  bool touched = false;  ///< marked in an earlier pass since the last synchronized one
 };
 
 std::string describe(const GradientSpec& tensor) {
@@ -67,6 +57,13 @@ void checkSpecs(const std::vector<GradientSpec>& tensors) {
   }
 }
 
+MarkLedger ledgerOf(const std::vector<GradientSpec>& tensors, int rank) {
+  std::vector<MarkedTensor> marked;
+  for (const GradientSpec& tensor : tensors)
+    marked.push_back({tensor.name, tensor.uses});
+  return {"gradients", std::move(marked), rank};
+}
+
 void toStderr(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
@@ -80,7 +77,7 @@ class GradientBuckets::Impl {
         options_(std::move(options)),
         comm_(comm.split(0, comm.rank())),
         rank_(comm_.rank()),
-        states_(tensors_.size()) {
+        ledger_(ledgerOf(tensors_, rank_)) {
     std::vector<std::string> lines;
     for (const GradientSpec& tensor : tensors_)
       lines.push_back(describe(tensor));
@@ -118,7 +115,7 @@ class GradientBuckets::Impl {
   void markReady(std::size_t index) {
     {
       const std::lock_guard lock(mutex_);
-      if (!count(index)) return;
+      if (!ledger_.markReady(index)) return;
     }
     copyIn(index);
     const std::lock_guard lock(mutex_);
@@ -129,9 +126,7 @@ class GradientBuckets::Impl {
 
   void markUnused(std::size_t index) {
     const std::lock_guard lock(mutex_);
-    TensorState& state = states_.at(index);
-    if (state.marks > 0) throw wrongMark(index, "was said to be unused after it was marked ready");
-    state.unused = true;
+    ledger_.markUnused(index);
   }
 
   /// Whether marks begin operations, and finish() completes them.
@@ -145,16 +140,16 @@ class GradientBuckets::Impl {
       endPass();
       return;
     }
-    const std::vector<std::uint8_t> marks = completeBuckets();
+    completeBuckets();
     const Clock::time_point begin = Clock::now();
     launchComplete();
-    const bool missing = waitForAll(marks);
+    const bool missing = waitForAll();
     const std::chrono::nanoseconds waited = Clock::now() - begin;
     times_.exposed += waited;
     if (!options_.overlap) inline_ += waited;
     ++times_.passes;
     launched_ = 0;
-    const std::string problem = missing ? describeMissing(marks) : std::string();
+    const std::string problem = missing ? describeMissing() : std::string();
     const bool first = std::exchange(rebuilt_, true) == false;
     if (options_.rebuild && first) rebuild();
     endPass();
@@ -190,36 +185,12 @@ class GradientBuckets::Impl {
 
   PassProgress progress() const {
     const std::lock_guard lock(mutex_);
-    PassProgress progress{pass_, {}};
-    for (std::size_t index = 0; index < states_.size(); ++index)
-      progress.ready.push_back(markOf(index) == kReady || markOf(index) == kUnused ? 1 : 0);
-    return progress;
-  }
-
-  Mark markOf(std::size_t index) const {
-    const TensorState& state = states_[index];
-    if (state.marks == tensors_[index].uses) return kReady;
-    if (state.marks > 0) return kPartlyMarked;
-    if (state.touched) return kReady;
-    return state.unused ? kUnused : kNeverMarked;
-  }
-
-  Error wrongMark(std::size_t index, const std::string& what) const {
-    return Error(rondoInvalidUsage, "gradients: rank " + std::to_string(rank_) + ": " +
-                                        tensors_[index].name + " " + what + " in pass " +
-                                        std::to_string(pass_));
-  }
-
-  /// Notes a mark. True if it was the last of its tensor in this pass.
-  bool count(std::size_t index) {
-    TensorState& state = states_.at(index);
-    if (state.unused) throw wrongMark(index, "was marked ready after it was said to be unused");
-    if (state.marks == tensors_[index].uses) {
-      throw wrongMark(index, "was marked ready " + std::to_string(state.marks + 1) +
-                                 " times but has " + std::to_string(tensors_[index].uses) +
-                                 " uses; call finish() between passes");
+    PassProgress progress{ledger_.pass(), {}};
+    for (std::size_t index = 0; index < ledger_.size(); ++index) {
+      const Mark mark = ledger_.of(index);
+      progress.ready.push_back(mark == Mark::kReady || mark == Mark::kUnused ? 1 : 0);
     }
-    return ++state.marks == tensors_[index].uses;
+    return progress;
   }
 
   std::byte* placeOf(std::size_t index) const {
@@ -277,15 +248,11 @@ class GradientBuckets::Impl {
   }
 
   /// Gives what was not marked in this pass its value: what earlier passes left, or zero.
-  /// @return by tensor, a Mark
-  std::vector<std::uint8_t> completeBuckets() {
+  void completeBuckets() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::uint8_t> marks;
     for (std::size_t index = 0; index < tensors_.size(); ++index) {
-      const TensorState& state = states_[index];
-      marks.push_back(markOf(index));
-      if (state.marks == tensors_[index].uses) continue;
-      if (state.touched || state.marks > 0) {
+      if (ledger_.completeNow(index)) continue;
+      if (ledger_.contributes(index)) {
         copyIn(index);
       } else {
         clear(placeOf(index), index);
@@ -294,46 +261,27 @@ class GradientBuckets::Impl {
     }
     for (Bucket& bucket : buckets_)
       bucket.incomplete = 0;
-    return marks;
   }
 
   /// @return whether a rank lacks marks, which all ranks learn alike
-  bool waitForAll(const std::vector<std::uint8_t>& marks) {
-    std::array<std::int32_t, 1> missing{std::ranges::any_of(
-        marks, [](std::uint8_t mark) { return mark == kNeverMarked || mark == kPartlyMarked; })};
+  bool waitForAll() {
     const rondoResult_t result = rondoStreamSynchronize(stream_);
     completions_.drain();
     throwIfFailed(result);
-    if (options_.missing == MissingGradient::kZero) return false;
-    comm_.allReduce(missing, rondoMax);
-    return missing[0] != 0;
+    return options_.missing == MissingGradient::kError && ledger_.anyMissing(comm_);
   }
 
-  std::string describeMissing(const std::vector<std::uint8_t>& marks) const {
-    std::vector<std::uint8_t> all(marks.size() * static_cast<std::size_t>(comm_.ranks()));
-    comm_.allGather(marks, all);
-    std::string text;
-    for (std::size_t at = 0; at < all.size(); ++at) {
-      if (all[at] != kNeverMarked && all[at] != kPartlyMarked) continue;
-      const GradientSpec& tensor = tensors_[at % marks.size()];
-      text += (text.empty() ? "" : "; ") + tensor.name +
-              (all[at] == kNeverMarked
-                   ? " was never marked"
-                   : " was marked less than " + std::to_string(tensor.uses) + " times") +
-              " on rank " + std::to_string(at / marks.size());
-    }
-    return "gradients: pass " + std::to_string(pass_) + ": " + text +
+  std::string describeMissing() const {
+    return ledger_.describeMissing(comm_) +
            "; mark each tensor ready or unused in each pass, or choose MissingGradient::kZero";
   }
 
   void endPass() {
     const std::lock_guard lock(mutex_);
-    for (TensorState& state : states_)
-      state = {0, false, !synchronizing_ && (state.touched || state.marks > 0)};
+    ledger_.endPass(synchronizing_);
     for (Bucket& bucket : buckets_)
       bucket.incomplete = bucket.layout.members.size();
     arrival_.clear();
-    ++pass_;
   }
 
   /// Lays the buckets out anew, in the order in which rank 0's gradients came. Values stay.
@@ -370,9 +318,8 @@ class GradientBuckets::Impl {
   const Communicator comm_;
   const int rank_;
   mutable std::mutex mutex_;  // marks of several threads, and the watch
-  std::vector<TensorState> states_;
+  MarkLedger ledger_;
   std::vector<std::size_t> arrival_;  // in this pass
-  std::uint64_t pass_ = 0;
   bool synchronizing_ = true;
   bool rebuilt_ = false;
   std::size_t launched_ = 0;  // buckets of this pass
