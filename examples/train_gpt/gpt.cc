@@ -97,30 +97,36 @@ class HeldUnit {
 
 std::vector<ParameterSpec> gptParameters(const GptShape& shape) {
   const std::size_t width = elems(shape.width);
-  std::vector<ParameterSpec> all{{"embedding.tokens", elems(shape.vocabulary) * width, 0, 2, true},
-                                 {"embedding.positions", elems(shape.context) * width, 0, 1, true}};
+  const std::size_t vocabulary = elems(shape.vocabulary);
+  const std::size_t context = elems(shape.context);
+  std::vector<ParameterSpec> all{
+      {"embedding.tokens", vocabulary * width, 0, 2, true, {vocabulary, width}},
+      {"embedding.positions", context * width, 0, 1, true, {context, width}}};
   for (int layer = 0; layer < shape.layers; ++layer) {
     const std::string name = "block" + std::to_string(layer) + ".";
     const std::size_t unit = elems(layer) + 1;
-    const auto add = [&](const char* tensor, std::size_t count, bool decay) {
-      all.push_back({name + tensor, count, unit, 1, decay});
+    const auto addWeight = [&](const char* tensor, std::size_t in, std::size_t out) {
+      all.push_back({name + tensor, in * out, unit, 1, true, {in, out}});
     };
-    add("norm1.gain", width, false);
-    add("norm1.bias", width, false);
-    add("qkv.weight", width * 3 * width, true);
-    add("qkv.bias", 3 * width, false);
-    add("out.weight", width * width, true);
-    add("out.bias", width, false);
-    add("norm2.gain", width, false);
-    add("norm2.bias", width, false);
-    add("up.weight", width * 4 * width, true);
-    add("up.bias", 4 * width, false);
-    add("down.weight", 4 * width * width, true);
-    add("down.bias", width, false);
+    const auto addVector = [&](const char* tensor, std::size_t count) {
+      all.push_back({name + tensor, count, unit, 1, false, {}});
+    };
+    addVector("norm1.gain", width);
+    addVector("norm1.bias", width);
+    addWeight("qkv.weight", width, 3 * width);
+    addVector("qkv.bias", 3 * width);
+    addWeight("out.weight", width, width);
+    addVector("out.bias", width);
+    addVector("norm2.gain", width);
+    addVector("norm2.bias", width);
+    addWeight("up.weight", width, 4 * width);
+    addVector("up.bias", 4 * width);
+    addWeight("down.weight", 4 * width, width);
+    addVector("down.bias", width);
   }
   const std::size_t last = elems(shape.layers) + 1;
-  all.push_back({"norm.gain", width, last, 1, false});
-  all.push_back({"norm.bias", width, last, 1, false});
+  all.push_back({"norm.gain", width, last, 1, false, {}});
+  all.push_back({"norm.bias", width, last, 1, false, {}});
   return all;
 }
 

@@ -4,13 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 namespace rondo::train {
 
 namespace {
 
-/// What a rank found, as it travels.
-using Finding = std::array<char, 512>;
+/// A failure as it travels.
+struct Finding {
+  std::int32_t result = rondoSuccess;
+  std::array<char, 1020> text{};
+};
 
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
@@ -56,6 +60,21 @@ std::string firstDifference(const std::vector<std::string>& own,
 
 }  // namespace
 
+void throwIfAnyFailed(const Communicator& comm, const std::optional<Error>& own) {
+  Finding mine;
+  if (own.has_value()) {
+    const std::string text = own->what();
+    mine.result = own->result();
+    std::memcpy(mine.text.data(), text.data(), std::min(text.size(), mine.text.size() - 1));
+  }
+  std::vector<Finding> all(static_cast<std::size_t>(comm.ranks()));
+  comm.allGather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  for (const Finding& finding : all) {
+    if (finding.result != rondoSuccess)
+      throw Error(static_cast<rondoResult_t>(finding.result), finding.text.data());
+  }
+}
+
 void requireAgreement(const Communicator& comm,
                       const std::string& what,
                       const std::vector<std::string>& lines) {
@@ -66,16 +85,13 @@ void requireAgreement(const Communicator& comm,
   if (std::ranges::all_of(all, [&](std::uint64_t hash) { return hash == all.front(); })) return;
 
   const std::string found = firstDifference(lines, linesOfRankZero(comm, lines), comm.rank());
-  Finding mine{};
-  std::memcpy(mine.data(), found.data(), std::min(found.size(), mine.size() - 1));
-  std::vector<char> findings(ranks * mine.size());
-  comm.allGather(mine, findings);
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const char* text = findings.data() + rank * mine.size();
-    if (*text == '\0') continue;
-    throw Error(rondoMismatch, what + " differ: " + text +
-                                   "; register the same ones in the same order on all ranks");
+  std::optional<Error> difference;
+  if (!found.empty()) {
+    difference =
+        Error(rondoMismatch, what + " differ: " + found +
+                                 "; register the same ones in the same order on all ranks");
   }
+  throwIfAnyFailed(comm, difference);
 }
 
 }  // namespace rondo::train

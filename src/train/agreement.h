@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,23 @@ constexpr std::uint64_t hashText(std::string_view text, std::uint64_t start = 0x
   for (const char letter : text)
     hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
   return hash;
+}
+
+/// Throws on all ranks the failure of the lowest rank that has one. Collective.
+/// @param own what failed on this rank
+void throwIfAnyFailed(const Communicator& comm, const std::optional<Error>& own);
+
+/// Runs `body`, which calls nothing collective, and throws on all ranks what it threw on one.
+/// Collective.
+template <class Body>
+void onAllRanks(const Communicator& comm, const Body& body) {
+  std::optional<Error> failure;
+  try {
+    body();
+  } catch (const Error& error) {
+    failure = error;
+  }
+  throwIfAnyFailed(comm, failure);
 }
 
 /// Throws Mismatch on all ranks alike if a rank's lines are not rank 0's, naming the first that

@@ -15,6 +15,8 @@ class TrainingBase : public ParallelTraining {
  public:
   const ParameterLayout& layout() const override { return layout_; }
 
+  const OptimizerSettings& optimizer() const override { return options_.optimizer; }
+
   void initialize(const std::function<void(const ParameterSpec&, std::span<float>)>& fill) override;
   StepResult step(double learningRate) override;
 

@@ -15,3 +15,6 @@ rondo_add_test(train_gpt_test LABELS train
 rondo_add_test(train_training_test LABELS train collective TIMEOUT 300
   SOURCES training_test.cc
   LIBRARIES rondo_train_gpt rondo_train_harness GTest::gmock)
+rondo_add_test(train_checkpoint_test LABELS train multiprocess fault TIMEOUT 300
+  SOURCES checkpoint_test.cc
+  LIBRARIES rondo_train_harness rondo_forked_ranks GTest::gmock)

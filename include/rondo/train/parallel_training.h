@@ -97,6 +97,7 @@ class ParallelTraining : public ParameterAccess<float> {
   ~ParallelTraining() override = default;
 
   virtual const ParameterLayout& layout() const = 0;
+  virtual const OptimizerSettings& optimizer() const = 0;
 
   /// Gives all tensors their first values. Collective; rank 0's count.
   /// @param fill called on rank 0 for each tensor

@@ -18,6 +18,8 @@ struct ParameterSpec {
   std::size_t unit = 0;
   int uses = 1;       ///< times that a backward pass adds to its gradient; more than 1 if tied
   bool decay = true;  ///< whether weight decay applies; not for biases and gains
+  /// For those who read exported parameters; empty: flat.
+  std::vector<std::size_t> shape{};
 };
 
 /// Where each tensor lies in its unit: one after another, in the order of the list.
