@@ -31,10 +31,10 @@ class TextData {
  private:
   void shuffle(std::uint64_t epoch);
 
-  const std::vector<std::uint8_t> text_;
-  const int length_;
-  const std::uint64_t seed_;
-  const std::uint64_t sequences_;
+  std::vector<std::uint8_t> text_;
+  int length_;
+  std::uint64_t seed_;
+  std::uint64_t sequences_;
   std::uint64_t epoch_ = 0;
   std::vector<std::uint32_t> order_;  // of epoch_
 };
