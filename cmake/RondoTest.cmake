@@ -34,7 +34,7 @@ endfunction()
 # Ranks that wait for each other want the machine to themselves; the rest runs in parallel.
 function(rondo_set_processors name)
   foreach(label IN LISTS ARGN)
-    if(label MATCHES "^(collective|multiprocess|fault|net|cli|nccl_abi|perf_race)$")
+    if(label MATCHES "^(collective|multiprocess|fault|net|train|cli|nccl_abi|perf_race)$")
       set_tests_properties(${name} PROPERTIES PROCESSORS 2)
     endif()
   endforeach()

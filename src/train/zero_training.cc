@@ -1,0 +1,252 @@
+#include "src/train/zero_training.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace rondo::train {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+MarkLedger ledgerOf(const ParameterLayout& layout, int rank) {
+  std::vector<MarkedTensor> tensors;
+  for (std::size_t tensor = 0; tensor < layout.size(); ++tensor)
+    tensors.push_back({layout[tensor].name, layout[tensor].uses});
+  return {"gradients", std::move(tensors), rank};
+}
+
+}  // namespace
+
+ZeroTraining::ZeroTraining(const Communicator& comm,
+                           ParameterLayout layout,
+                           const TrainingOptions& options)
+    : TrainingBase(comm, std::move(layout), options),
+      gatherComm_(comm_.split(0, rank_)),
+      ledger_(ledgerOf(layout_, rank_)) {
+  for (std::size_t unit = 0; unit < layout_.units(); ++unit)
+    units_.push_back(makeUnit(unit));
+  left_ = units_.size();
+}
+
+/// Of a pass that was not ended, or in which something has thrown, others may wait for operations
+/// that will not come. Otherwise all ranks have begun the same, or will, and that is waited for.
+ZeroTraining::~ZeroTraining() {
+  if (left_ == units_.size() && std::uncaught_exceptions() == 0) return;
+  static_cast<void>(rondoCommAbort(comm_.handle()));
+  static_cast<void>(rondoCommAbort(gatherComm_.handle()));
+}
+
+ZeroTraining::Unit ZeroTraining::makeUnit(std::size_t number) {
+  Unit unit;
+  unit.elems = layout_.unitElems(number);
+  unit.share = share(number);
+  unit.incomplete = layout_.firstOf(number + 1) - layout_.firstOf(number);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const Share part = shareOf(unit.elems, ranks_, rank);
+    unit.counts.push_back(part.size());
+    unit.displacements.push_back(part.begin);
+  }
+  const std::size_t own = unit.share.size();
+  unit.parameters =
+      MeteredBuffer(meter_, &TrainingMemory::parameters, sharesParameters() ? own : unit.elems);
+  (sharesGradients() ? unit.gradientShare : unit.gradients) =
+      MeteredBuffer(meter_, &TrainingMemory::gradients, sharesGradients() ? own : unit.elems);
+  for (std::size_t k = 0; k < options_.optimizer.states(); ++k)
+    unit.states[k] = MeteredBuffer(meter_, &TrainingMemory::optimizer, own);
+  return unit;
+}
+
+// ---- parameters --------------------------------------------------------------------------------
+
+const float* ZeroTraining::acquire(std::size_t number) {
+  Unit& unit = units_[number];
+  if (++unit.holders == 1 && sharesParameters()) {
+    noteAcquire(number);
+    if (!unit.gathered.made()) gather(unit);
+    const std::optional<std::size_t> next = nextAcquire();
+    if (next.has_value() && !units_[*next].gathered.made()) gather(units_[*next]);
+  }
+  waitFor(unit);
+  return sharesParameters() ? unit.gathered.data() : unit.parameters.data();
+}
+
+void ZeroTraining::release(std::size_t number) {
+  Unit& unit = units_[number];
+  if (--unit.holders == 0 && nextAcquire() != number) unit.gathered = {};
+}
+
+/// All ranks acquire alike, so all predict alike.
+void ZeroTraining::noteAcquire(std::size_t unit) {
+  const std::optional<std::size_t> predicted = nextAcquire();
+  acquires_.push_back(unit);
+  if (predicted == unit) return;
+  asBefore_ = false;
+  // Gathered for nothing.
+  if (predicted.has_value() && units_[*predicted].holders == 0) {
+    waitFor(units_[*predicted]);
+    units_[*predicted].gathered = {};
+  }
+}
+
+std::optional<std::size_t> ZeroTraining::nextAcquire() const {
+  if (!asBefore_ || acquires_.size() >= lastAcquires_.size()) return {};
+  return lastAcquires_[acquires_.size()];
+}
+
+/// Begins to gather a unit's parameters.
+void ZeroTraining::gather(Unit& unit) {
+  if (sharesParameters())
+    unit.gathered = MeteredBuffer(meter_, &TrainingMemory::parameters, unit.elems);
+  const float* own = unit.parameters.data() + (sharesParameters() ? 0 : unit.share.begin);
+  float* all = sharesParameters() ? unit.gathered.data() : unit.parameters.data();
+  rondoStream_t stream = options_.buckets.overlap ? gatherStream_.handle() : nullptr;
+  const Clock::time_point begin = Clock::now();
+  throwIfFailed(rondoAllGatherV(own, all, unit.counts.data(), unit.displacements.data(),
+                                rondoFloat32, gatherComm_.handle(), stream),
+                gatherComm_.handle());
+  times_.bytes += unit.elems * sizeof(float);
+  if (stream == nullptr) {
+    times_.communicating += Clock::now() - begin;
+    times_.exposed += Clock::now() - begin;
+    return;
+  }
+  unit.gatheredAll.record(stream);
+  gathers_.add(unit.gatheredAll, [] {});
+  unit.gathering = true;
+}
+
+/// Returns when a gather that was begun is complete.
+void ZeroTraining::waitFor(Unit& unit) {
+  if (!unit.gathering) return;
+  const Clock::time_point begin = Clock::now();
+  unit.gatheredAll.synchronize();
+  times_.exposed += Clock::now() - begin;
+  unit.gathering = false;
+  if (gatherComm_.asyncError() == rondoSuccess) return;
+  gatherStream_.synchronize();
+  throwIfFailed(gatherComm_.asyncError(), gatherComm_.handle());
+}
+
+// ---- gradients ---------------------------------------------------------------------------------
+
+float* ZeroTraining::gradient(std::size_t parameter) {
+  Unit& unit = units_[layout_[parameter].unit];
+  if (!unit.gradients.made())
+    unit.gradients = MeteredBuffer(meter_, &TrainingMemory::gradients, unit.elems);
+  return unit.gradients.data() + layout_.offset(parameter);
+}
+
+void ZeroTraining::ready(std::size_t parameter) {
+  if (!ledger_.markReady(parameter)) return;
+  --units_[layout_[parameter].unit].incomplete;
+  if (synchronizing_ && options_.buckets.overlap) launchComplete();
+}
+
+/// Begins the reductions of complete units, the last one first: in one order on all ranks.
+void ZeroTraining::launchComplete() {
+  while (left_ > 0 && units_[left_ - 1].incomplete == 0)
+    reduce(units_[--left_]);
+}
+
+void ZeroTraining::reduce(Unit& unit) {
+  if (!unit.gradients.made())  // nothing of it was used
+    unit.gradients = MeteredBuffer(meter_, &TrainingMemory::gradients, unit.elems);
+  times_.bytes += unit.elems * sizeof(float);
+  const auto freeWhole = [this, &unit] {
+    if (sharesGradients()) unit.gradients = {};
+  };
+  if (options_.buckets.overlap) {
+    reduceIntoShare(unit, reduceStream_);
+    unit.reduced.record(reduceStream_);
+    reductions_.add(unit.reduced, freeWhole);
+  } else {
+    const Clock::time_point begin = Clock::now();
+    reduceIntoShare(unit, nullptr);
+    times_.communicating += Clock::now() - begin;
+    times_.exposed += Clock::now() - begin;
+    freeWhole();
+  }
+}
+
+void ZeroTraining::reduceIntoShare(Unit& unit, rondoStream_t stream) {
+  float* into =
+      sharesGradients() ? unit.gradientShare.data() : unit.gradients.data() + unit.share.begin;
+  throwIfFailed(rondoReduceScatterV(unit.gradients.data(), into, unit.counts.data(),
+                                    unit.displacements.data(), rondoFloat32, options_.buckets.op,
+                                    comm_.handle(), stream),
+                comm_.handle());
+}
+
+void ZeroTraining::finishGradients() {
+  for (Unit& unit : units_)
+    unit.incomplete = 0;
+  launchComplete();
+  const Clock::time_point begin = Clock::now();
+  const rondoResult_t result = rondoStreamSynchronize(reduceStream_);
+  reductions_.drain();
+  throwIfFailed(result);
+  if (options_.buckets.overlap) times_.exposed += Clock::now() - begin;
+  const bool missing =
+      options_.buckets.missing == MissingGradient::kError && ledger_.anyMissing(comm_);
+  const std::string problem = missing ? ledger_.describeMissing(comm_) : std::string();
+  endPass();
+  if (problem.empty()) return;
+  clearGradients();
+  throw Error(rondoInvalidUsage, problem);
+}
+
+void ZeroTraining::endPass() {
+  ledger_.endPass(synchronizing_);
+  for (std::size_t unit = 0; unit < units_.size(); ++unit)
+    units_[unit].incomplete = layout_.firstOf(unit + 1) - layout_.firstOf(unit);
+  left_ = units_.size();
+}
+
+const float* ZeroTraining::gradientOf(std::size_t parameter, std::size_t unitElem) const {
+  const Unit& unit = units_[layout_[parameter].unit];
+  return sharesGradients() ? unit.gradientShare.data() + (unitElem - unit.share.begin)
+                           : unit.gradients.data() + unitElem;
+}
+
+void ZeroTraining::clearGradients() {
+  for (const Unit& unit : units_) {
+    if (unit.gradients.made()) unit.gradients.clear();
+  }
+  lastAcquires_ = std::exchange(acquires_, {});
+  asBefore_ = true;
+}
+
+// ---- steps -------------------------------------------------------------------------------------
+
+TrainingBase::Held ZeroTraining::held(std::size_t number) const {
+  const Unit& unit = units_[number];
+  return {unit.parameters.data(),
+          sharesParameters() ? unit.share : Share{0, unit.elems},
+          {unit.states[0].data(), unit.states[1].data()},
+          unit.share};
+}
+
+/// Nothing reads or writes parameters any more, and none that were gathered outlive their change.
+void ZeroTraining::beforeUpdate() {
+  for (Unit& unit : units_) {
+    waitFor(unit);
+    if (unit.holders == 0) unit.gathered = {};
+  }
+  gathers_.drain();
+}
+
+void ZeroTraining::afterUpdate() {
+  if (sharesParameters()) return;
+  for (Unit& unit : units_)
+    gather(unit);
+}
+
+CommunicationTimes ZeroTraining::times() const {
+  CommunicationTimes times = times_;
+  times.communicating += reductions_.busy() + gathers_.busy();
+  return times;
+}
+
+}  // namespace rondo::train

@@ -1,0 +1,96 @@
+// Stages 1 to 3: optimizer state, gradients and parameters of each unit are shared out among the
+// ranks. Gradients are reduce-scattered as soon as a unit's are complete, parameters are
+// all-gathered after each update or, in stage 3, for each use, one unit ahead of it.
+//
+// Two communicators, because the two go on beside each other: reductions in descending order of
+// units, as backward completes them, gathers in the order in which the model acquires.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "src/train/completion_thread.h"
+#include "src/train/training_base.h"
+
+namespace rondo::train {
+
+class ZeroTraining final : public TrainingBase {
+ public:
+  ZeroTraining(const Communicator& comm, ParameterLayout layout, const TrainingOptions& options);
+  /// In the middle of a pass: aborts what others still wait for.
+  ~ZeroTraining() override;
+  ZeroTraining(const ZeroTraining&) = delete;
+  ZeroTraining& operator=(const ZeroTraining&) = delete;
+
+  const float* acquire(std::size_t unit) override;
+  void release(std::size_t unit) override;
+  float* gradient(std::size_t parameter) override;
+  void ready(std::size_t parameter) override;
+
+  void synchronize(bool on) override { synchronizing_ = on; }
+
+  void endMicroBatch() override { endPass(); }
+
+  CommunicationTimes times() const override;
+
+ protected:
+  Held held(std::size_t unit) const override;
+  void finishGradients() override;
+  const float* gradientOf(std::size_t parameter, std::size_t unitElem) const override;
+  void beforeUpdate() override;
+  void afterUpdate() override;
+  void clearGradients() override;
+
+ private:
+  struct Unit {
+    std::size_t elems = 0;
+    Share share;
+    std::vector<std::size_t> counts;         // of each rank's share
+    std::vector<std::size_t> displacements;  // likewise
+    MeteredBuffer parameters;                // all; in stage 3 the share
+    MeteredBuffer gathered;                  // stage 3: all, while in use
+    MeteredBuffer gradients;                 // all; in stages 2 and 3 from first use to reduction
+    MeteredBuffer gradientShare;             // stages 2 and 3
+    MeteredBuffer states[2];                 // of the share
+    std::size_t incomplete = 0;              // tensors that this pass still needs
+    int holders = 0;
+    bool gathering = false;  // a gather was issued and not waited for
+    Event reduced;
+    Event gatheredAll;
+  };
+
+  bool sharesGradients() const { return options_.stage >= 2; }
+
+  bool sharesParameters() const { return options_.stage >= 3; }
+
+  Unit makeUnit(std::size_t unit);
+  void endPass();
+  void launchComplete();
+  void reduce(Unit& unit);
+  void reduceIntoShare(Unit& unit, rondoStream_t stream);
+  void gather(Unit& unit);
+  void waitFor(Unit& unit);
+  void noteAcquire(std::size_t unit);
+  std::optional<std::size_t> nextAcquire() const;
+
+  const Communicator gatherComm_;
+  MarkLedger ledger_;
+  std::vector<Unit> units_;
+  std::size_t left_ = 0;  // units whose reduction was not begun in this pass: 0 .. left_ - 1
+  bool synchronizing_ = true;
+
+  // Stage 3: the units that the last step acquired, and this one so far, in order.
+  std::vector<std::size_t> lastAcquires_;
+  std::vector<std::size_t> acquires_;
+  bool asBefore_ = false;  // so far the two agree
+
+  CommunicationTimes times_;  // without what the threads below have measured
+  Stream reduceStream_;
+  Stream gatherStream_;
+  CompletionThread reductions_;
+  CompletionThread gathers_;
+};
+
+}  // namespace rondo::train

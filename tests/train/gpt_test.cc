@@ -1,0 +1,221 @@
+// The model: its gradients against finite differences in fp64, recomputation, and products.
+#include "examples/train_gpt/gpt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "examples/train_gpt/blas.h"
+#include "examples/train_gpt/random_numbers.h"
+
+namespace rondo::train {
+namespace {
+
+constexpr GptShape kShape{.layers = 2, .width = 12, .heads = 3, .context = 6, .vocabulary = 11};
+
+/// All parameters and gradients in the memory of one rank.
+class OwnParameters final : public ParameterAccess<double> {
+ public:
+  explicit OwnParameters(const GptShape& shape) : layout_(gptParameters(shape)) {
+    for (std::size_t tensor = 0; tensor < layout_.size(); ++tensor) {
+      std::vector<float> first(layout_[tensor].count);
+      initializeGptParameter(shape, layout_[tensor], 1, first);
+      // Away from where biases are 0 and gains 1, or wrong derivatives would be right by chance.
+      RandomNumbers random(2, layout_[tensor].name);
+      for (const float value : first)
+        values_.push_back(static_cast<double>(value) * 5 + 0.1 * random.normal());
+    }
+    gradients_.resize(values_.size());
+    ready_.resize(layout_.size());
+  }
+
+  const double* acquire(std::size_t unit) override {
+    ++held_;
+    return values_.data() + start(layout_.firstOf(unit));
+  }
+
+  void release(std::size_t) override { --held_; }
+
+  double* gradient(std::size_t parameter) override { return gradients_.data() + start(parameter); }
+
+  void ready(std::size_t parameter) override { ++ready_[parameter]; }
+
+  std::size_t start(std::size_t parameter) const {
+    std::size_t before = layout_.offset(parameter);
+    for (std::size_t unit = 0; unit < layout_[parameter].unit; ++unit)
+      before += layout_.unitElems(unit);
+    return before;
+  }
+
+  const ParameterLayout layout_;
+  std::vector<double> values_;
+  std::vector<double> gradients_;
+  std::vector<int> ready_;
+  int held_ = 0;
+};
+
+TokenBatch someBatch() {
+  TokenBatch batch{5, {}, {}};
+  RandomNumbers random(3, "tokens");
+  for (int token = 0; token < 2 * 5; ++token) {
+    batch.tokens.push_back(static_cast<std::uint8_t>(random.below(11)));
+    batch.targets.push_back(static_cast<std::uint8_t>(random.below(11)));
+  }
+  return batch;
+}
+
+TEST(Gpt, HasTheGradientsOfFiniteDifferences) {
+  OwnParameters parameters(kShape);
+  Gpt<double> model(kShape, Blas(), false);
+  const TokenBatch batch = someBatch();
+  const double loss = model.lossAndGradient(batch, parameters, 1.0);
+  EXPECT_EQ(loss, model.loss(batch, parameters));
+  EXPECT_EQ(parameters.held_, 0);
+  const double step = 1e-4;
+  for (std::size_t tensor = 0; tensor < parameters.layout_.size(); ++tensor) {
+    const ParameterSpec& spec = parameters.layout_[tensor];
+    EXPECT_EQ(parameters.ready_[tensor], spec.uses) << spec.name;
+    // Each tensor's elements in strides that reach all columns.
+    for (std::size_t i = 0; i < spec.count; i += std::max<std::size_t>(1, spec.count / 31)) {
+      double& value = parameters.values_[parameters.start(tensor) + i];
+      const auto lossAt = [&, before = value](double change) {
+        value = before + change;
+        const double at = model.loss(batch, parameters);
+        value = before;
+        return at;
+      };
+      // The five-point formula.
+      const double wanted =
+          (8 * (lossAt(step) - lossAt(-step)) - lossAt(2 * step) + lossAt(-2 * step)) / (12 * step);
+      // Truncation is of the order of step^4, cancellation of 1e-16 / step.
+      EXPECT_NEAR(parameters.gradients_[parameters.start(tensor) + i], wanted,
+                  1e-8 + 1e-6 * std::abs(wanted))
+          << spec.name << "[" << i << "]";
+    }
+  }
+}
+
+TEST(Gpt, RecomputesTheSameBitsInLessMemory) {
+  OwnParameters kept(kShape);
+  OwnParameters again(kShape);
+  Gpt<double> keeps(kShape, Blas(), false);
+  Gpt<double> recomputes(kShape, Blas(), true);
+  const TokenBatch batch = someBatch();
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(keeps.lossAndGradient(batch, kept, 0.5),
+              recomputes.lossAndGradient(batch, again, 0.5));
+  }
+  EXPECT_EQ(kept.gradients_, again.gradients_);
+  EXPECT_LT(recomputes.activationBytes(), keeps.activationBytes());
+}
+
+TEST(Gpt, ScalesGradientsNotTheLoss) {
+  OwnParameters once(kShape);
+  OwnParameters scaled(kShape);
+  Gpt<double> model(kShape, Blas(), false);
+  EXPECT_EQ(model.lossAndGradient(someBatch(), once, 1.0),
+            model.lossAndGradient(someBatch(), scaled, 1024.0));
+  for (double& gradient : once.gradients_)
+    gradient *= 1024;
+  EXPECT_EQ(once.gradients_, scaled.gradients_);
+}
+
+TEST(Gpt, LooksAtThePastOnly) {
+  OwnParameters parameters(kShape);
+  Gpt<double> model(kShape, Blas(), false);
+  TokenBatch batch = someBatch();
+  // The first sequence's last token changes what follows it, and nothing of the second sequence.
+  const std::vector<double> before = model.nextLogits(batch, parameters);
+  batch.tokens[4] = static_cast<std::uint8_t>((batch.tokens[4] + 1) % 11);
+  const std::vector<double> after = model.nextLogits(batch, parameters);
+  EXPECT_NE(std::vector(before.begin(), before.begin() + 11),
+            std::vector(after.begin(), after.begin() + 11));
+  EXPECT_EQ(std::vector(before.begin() + 11, before.end()),
+            std::vector(after.begin() + 11, after.end()));
+  // The mean loss over tokens 0 to 3 of a sequence does not know of token 4.
+  TokenBatch shorter{4, {}, {}};
+  TokenBatch longer = shorter;
+  shorter.tokens.assign(batch.tokens.begin(), batch.tokens.begin() + 4);
+  shorter.targets.assign(batch.targets.begin(), batch.targets.begin() + 4);
+  longer = {5,
+            {batch.tokens.begin(), batch.tokens.begin() + 5},
+            {batch.targets.begin(), batch.targets.begin() + 5}};
+  const double four = 4 * model.loss(shorter, parameters);
+  const double five = 5 * model.loss(longer, parameters);
+  longer.tokens[4] = static_cast<std::uint8_t>((longer.tokens[4] + 1) % 11);
+  EXPECT_NE(five, 5 * model.loss(longer, parameters));
+  EXPECT_GT(five, four);
+}
+
+/// The product by definition.
+std::vector<double> naive(const GemmShape& s,
+                          const std::vector<double>& a,
+                          const std::vector<double>& b,
+                          std::vector<double> c) {
+  for (int i = 0; i < s.m; ++i) {
+    for (int j = 0; j < s.n; ++j) {
+      double sum = 0;
+      for (int k = 0; k < s.k; ++k) {
+        sum += a[static_cast<std::size_t>(s.a == Form::kPlain ? i * s.lda + k : k * s.lda + i)] *
+               b[static_cast<std::size_t>(s.b == Form::kPlain ? k * s.ldb + j : j * s.ldb + k)];
+      }
+      double& to = c[static_cast<std::size_t>(i * s.ldc + j)];
+      to = 2 * sum + 3 * to;
+    }
+  }
+  return c;
+}
+
+TEST(Blas, OwnLoopsAndLibraryMultiplyAlikeInAllForms) {
+  // Small whole numbers: every order of additions gives the same bits.
+  const auto numbers = [](std::size_t count, const char* name) {
+    RandomNumbers random(5, name);
+    std::vector<double> values(count);
+    for (double& value : values)
+      value = static_cast<double>(random.below(17)) - 8;
+    return values;
+  };
+  const std::vector<double> a = numbers(400, "a");
+  const std::vector<double> b = numbers(400, "b");
+  const std::vector<double> c = numbers(400, "c");
+  for (const Blas& blas : {Blas(), Blas::find()}) {
+    for (const Form formA : {Form::kPlain, Form::kTransposed}) {
+      for (const Form formB : {Form::kPlain, Form::kTransposed}) {
+        const GemmShape shape{formA, formB, 7, 9, 5, 13, 17, 11};
+        std::vector<double> result = c;
+        blas.gemm(shape, 2.0, a.data(), b.data(), 3.0, result.data());
+        EXPECT_EQ(result, naive(shape, a, b, c)) << blas.name();
+        const std::vector<float> floatA(a.begin(), a.end());
+        const std::vector<float> floatB(b.begin(), b.end());
+        std::vector<float> floatC(c.begin(), c.end());
+        blas.gemm(shape, 2.0F, floatA.data(), floatB.data(), 3.0F, floatC.data());
+        EXPECT_EQ(std::vector<double>(floatC.begin(), floatC.end()), result) << blas.name();
+      }
+    }
+  }
+}
+
+TEST(RandomNumbers, AreNormalAndTheirOwnForEachPurpose) {
+  RandomNumbers random(1, "a");
+  double sum = 0;
+  double squares = 0;
+  constexpr int kCount = 100000;
+  for (int i = 0; i < kCount; ++i) {
+    const double value = random.normal();
+    sum += value;
+    squares += value * value;
+  }
+  // Five deviations of the mean, and of the variance.
+  EXPECT_NEAR(sum / kCount, 0, 5 / std::sqrt(kCount));
+  EXPECT_NEAR(squares / kCount, 1, 5 * std::sqrt(2.0 / kCount));
+  EXPECT_NE(RandomNumbers(1, "a").bits(), RandomNumbers(1, "b").bits());
+  EXPECT_NE(RandomNumbers(1, "a").bits(), RandomNumbers(2, "a").bits());
+  EXPECT_EQ(RandomNumbers(1, "a").bits(), RandomNumbers(1, "a").bits());
+}
+
+}  // namespace
+}  // namespace rondo::train
