@@ -19,6 +19,9 @@ target_link_libraries(rondo_collective_harness PUBLIC
 rondo_add_test(collective_matrix_test LABELS collective TIMEOUT 600
   SOURCES matrix_test.cc
   LIBRARIES rondo_collective_harness)
+if(RONDO_SANITIZE)
+  set_property(TEST collective_matrix_test APPEND PROPERTY ENVIRONMENT RONDOTEST_SHARE=0/2)
+endif()
 # The same cases again: what differs is how slots are stored. A third of them, as over each transport
 # between processes (tests/transport/transport.cmake).
 set(rondo_matrix_share RONDOTEST_SHARE=0/3)
