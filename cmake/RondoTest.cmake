@@ -31,8 +31,38 @@ function(rondo_check_labels name)
   endforeach()
 endfunction()
 
-# Ranks that wait for each other want the machine to themselves; the rest runs in parallel.
+# What sanitizers run, by label (the test presets in CMakePresets.json), and all that their presets
+# build: the targets of those tests, gathered for rondo_add_sanitized_tests().
+function(rondo_note_sanitized labels)
+  if(labels MATCHES "(^|;)(slow|cli)(;|$)" OR
+     NOT labels MATCHES "(^|;)(unit|collective|cuda_emulated)(;|$)")
+    return()
+  endif()
+  # Names of targets, and expressions that lead to their files.
+  foreach(word IN LISTS ARGN)
+    string(REGEX MATCHALL "TARGET_[A-Z_]+:[A-Za-z0-9_]+" files "${word}")
+    list(TRANSFORM files REPLACE "^[^:]*:" "")
+    foreach(target IN ITEMS ${word} LISTS files)
+      if(TARGET "${target}")
+        set_property(GLOBAL APPEND PROPERTY rondo_sanitized_targets ${target})
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# To be called when all tests are known.
+function(rondo_add_sanitized_tests)
+  get_property(targets GLOBAL PROPERTY rondo_sanitized_targets)
+  list(REMOVE_DUPLICATES targets)
+  add_custom_target(rondo_sanitized_tests DEPENDS ${targets})
+endfunction()
+
+# Ranks that wait for each other want the machine to themselves; the rest runs in parallel, and so
+# do tests that wait most of the time for something that does not come.
 function(rondo_set_processors name)
+  if(name MATCHES "mismatch_test$|_init_test$|_hosts_test$|^dialer_test$|^rendezvous_|^launchers_")
+    return()
+  endif()
   foreach(label IN LISTS ARGN)
     if(label MATCHES "^(collective|multiprocess|fault|net|train|cli|nccl_abi|perf_race)$")
       set_tests_properties(${name} PROPERTIES PROCESSORS 2)
@@ -62,6 +92,7 @@ function(rondo_add_test name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main rondo_build_flags)
   # A test's own code takes longer to compile than to run.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  rondo_note_sanitized("${arg_LABELS}" ${name})
 
   if(arg_DISCOVER)
     gtest_discover_tests(${name}
@@ -89,6 +120,7 @@ function(rondo_add_command_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT ${RONDO_TEST_TIMEOUT})
   endif()
+  rondo_note_sanitized("${arg_LABELS}" ${arg_COMMAND})
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "${RONDO_TEST_ENVIRONMENT}")

@@ -19,8 +19,18 @@ constexpr std::chrono::seconds kTimeToGiveUp{5};
 /// when they leave, which all do at about the same time.
 constexpr std::chrono::seconds kTimeToClose{5};
 
+/// How long a rank whose call is complete waits for others to take what it has for them.
+constexpr std::chrono::seconds kTimeToHandOver{5};
+
 /// Between looks at them.
 constexpr std::chrono::milliseconds kBetweenLooks{1};
+
+/// Whether the driver has been told to return from a launch when it is complete.
+bool launchesBlock() {
+  const Environment environment = wholeEnvironment();
+  const auto variable = environment.find("CUDA_LAUNCH_BLOCKING");
+  return variable != environment.end() && !variable->second.empty() && variable->second != "0";
+}
 
 }  // namespace
 
@@ -45,6 +55,8 @@ DeviceEngine::DeviceEngine(const DeviceRank& self,
                            const Config& config)
     : rank_(self.rank),
       ranks_(self.ranks),
+      acrossProcesses_(self.acrossProcesses),
+      launchesBlock_(launchesBlock()),
       launches_(std::move(launches)),
       group_(std::move(group)),
       links_(self, group_, slots),
@@ -155,10 +167,20 @@ Status DeviceEngine::run(const CollectiveCall& call,
   pump_.wake();
   Status launched = launch();
   if (launched.ok()) launched = watch_->launched(stream);
-  // It may be over by now, and not well: with CUDA_LAUNCH_BLOCKING=1 launching waits for the end.
-  if (launched.ok()) return watch_->failureOf(operation, signature);
+  if (launched.ok()) return endIfBlocking(operation, signature);
   watch_->cancel();
   return abandon(launched);
+}
+
+/// Where launching waits for the end, it may be over by now, and not well. Then the others have and
+/// know what they need of this rank before its caller goes on, who may end the process.
+Status DeviceEngine::endIfBlocking(const DeviceOperation& operation,
+                                   const CallSignature& signature) {
+  if (launchesBlock_ && acrossProcesses_) {
+    (void)watch_->settle();  // another failure than this call's is the next one's
+    (void)pump_.flush(Deadline::within(kTimeToHandOver));
+  }
+  return watch_->failureOf(operation, signature);
 }
 
 /// A kernel that nobody watches may have been launched: it gives up before its memory can go.

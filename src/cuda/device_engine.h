@@ -87,6 +87,7 @@ class DeviceEngine {
                SlotShape slots,
                const Config& config);
 
+  Status endIfBlocking(const DeviceOperation& operation, const CallSignature& signature);
   Status abandon(const Status& failure);
   bool hasCaptured();
   void awaitReplays();
@@ -104,6 +105,8 @@ class DeviceEngine {
 
   int rank_;
   int ranks_;
+  bool acrossProcesses_;
+  bool launchesBlock_;
   std::shared_ptr<SharedLaunch> launches_;
   std::shared_ptr<RankGroup> group_;  // that of the communicator
   DeviceLinks links_;

@@ -9,6 +9,10 @@ namespace {
 /// Of ranks that share no memory news come only when they are asked for.
 constexpr std::chrono::milliseconds kBetweenQuestions{10};
 
+/// For a kernel to end by what a lost peer has left: far more than it takes even with processors
+/// that many threads share, little enough for who waits to hear of the loss.
+constexpr std::chrono::milliseconds kTimeToEnd{2000};
+
 }  // namespace
 
 DeviceJudge::DeviceJudge(
@@ -42,8 +46,7 @@ Status DeviceJudge::judgePeerOf(JudgedWait& wait, int peer) const {
   RONDO_RETURN_IF_ERROR(compareCall(rank_, wait.call, peer, record));
   RONDO_RETURN_IF_ERROR(judgePeer(waiting(wait.call), peer, record));
   if (record.finished() >= wait.call.sequence) return {};
-  const std::string why = whyLost(peer);
-  if (!why.empty()) return lostBefore(rank_, wait.call, peer, why);
+  RONDO_RETURN_IF_ERROR(judgeLoss(wait, peer));
   const auto rejection = rejectionOf(wait.call, record);
   if (!rejection.has_value()) return {};
   const auto now = std::chrono::steady_clock::now();
@@ -51,6 +54,21 @@ Status DeviceJudge::judgePeerOf(JudgedWait& wait, int peer) const {
   if (now - *wait.rejectionSeen >= kTimeToCallAgain)
     return rejectedBy(waiting(wait.call), peer, *rejection);
   return {};
+}
+
+/// The peer may have finished its part before it was lost, without a word about it: what it has
+/// left is in this rank's slots by now, and enough for the kernel to end, or not.
+Status DeviceJudge::judgeLoss(JudgedWait& wait, int peer) const {
+  if (wait.lost >= 0 && wait.lost != peer) return {};  // that one is judged first
+  const std::string why = whyLost(peer);
+  if (why.empty()) return {};
+  const auto now = std::chrono::steady_clock::now();
+  if (wait.lost < 0) {
+    wait.lost = peer;
+    wait.lossSeen = now;
+  }
+  if (now - wait.lossSeen < kTimeToEnd) return {};
+  return lostBefore(rank_, wait.call, peer, why);
 }
 
 void DeviceJudge::askOthers(JudgedWait& wait) const {

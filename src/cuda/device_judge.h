@@ -24,6 +24,9 @@ class DeviceJudge {
     bool warned = false;
     /// When the other ranks were asked last how far they are.
     std::chrono::steady_clock::time_point asked{};
+    /// The first peer that was seen to be lost, and when; -1: none.
+    int lost = -1;
+    std::chrono::steady_clock::time_point lossSeen{};
     /// When a peer's rejection of the call was seen first.
     std::optional<std::chrono::steady_clock::time_point> rejectionSeen{};
   };
@@ -48,6 +51,7 @@ class DeviceJudge {
   Waiting waiting(const CallSignature& call) const { return {rank_, call, group_->record(rank_)}; }
 
   Status judgePeerOf(JudgedWait& wait, int peer) const;
+  Status judgeLoss(JudgedWait& wait, int peer) const;
   void askOthers(JudgedWait& wait) const;
   std::string whyLost(int peer) const;
   host::Blocked firstBehind(const CallSignature& call) const;

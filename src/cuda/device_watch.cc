@@ -13,7 +13,10 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Between looks at the oldest launch.
-constexpr milliseconds kLook{2};
+constexpr std::chrono::microseconds kLook{2000};
+
+/// The same when somebody waits for it to end.
+constexpr std::chrono::microseconds kHurriedLook{50};
 
 /// Between looks at what graphs may replay.
 constexpr milliseconds kLookAtCaptured{10};
@@ -111,10 +114,13 @@ bool DeviceWatch::flush(Deadline deadline) {
 
 Status DeviceWatch::settle() {
   std::unique_lock lock(mutex_);
+  hurried_ = true;
+  changed_.notify_all();
   while (!changed_.wait_for(lock, kLook, [this] { return launched_.empty(); })) {
     // A kernel that has not begun yet does not see it.
-    if (host::flagRaised(group_->failedFlag())) return group_->failure();
+    if (host::flagRaised(group_->failedFlag())) break;
   }
+  hurried_ = false;
   return group_->failure();
 }
 
@@ -153,7 +159,8 @@ void DeviceWatch::run() {
     lock.unlock();
     const bool more = lookAtFirst();
     lock.lock();
-    if (!more) changed_.wait_for(lock, kLook, [this] { return ending_; });
+    const auto nap = hurried_ ? kHurriedLook : kLook;
+    if (!more) changed_.wait_for(lock, nap, [&] { return ending_ || (nap == kLook && hurried_); });
   }
 }
 

@@ -101,7 +101,8 @@ class DeviceWatch {
   std::deque<Launched> launched_;  // in order; only the thread takes away
   std::vector<Event> idleEvents_;
   std::vector<const DeviceOperation*> captured_;
-  bool lost_ = false;  // the driver could not say whether a launch is complete
+  bool hurried_ = false;  // somebody waits for the end of what is launched
+  bool lost_ = false;     // the driver could not say whether a launch is complete
   bool ending_ = false;
   std::thread thread_;
 };

@@ -40,6 +40,21 @@ void Pump::wake() {
   changed_.notify_all();
 }
 
+bool Pump::flush(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  if (!thread_.joinable()) return true;
+  // What the current look has passed already it may have missed.
+  const std::uint64_t wanted = looks_ + 1;
+  const auto over = [&] { return ending_ || flushedLook_ >= wanted; };
+  woken_ = true;
+  changed_.notify_all();
+  if (deadline.never()) {
+    changed_.wait(lock, over);
+    return true;
+  }
+  return changed_.wait_until(lock, deadline.time(), over);
+}
+
 void Pump::stop() {
   {
     const std::scoped_lock lock(mutex_);
@@ -61,11 +76,13 @@ void Pump::run() {
     // Asked before the look, which then finds whatever the last kernel has left.
     const bool working = working_();
     moving_ = true;
+    const std::uint64_t look = ++looks_;
     lock.unlock();
     const bool moved = place_.progress();
     const bool flushed = place_.flushed();
     lock.lock();
     moving_ = false;
+    if (flushed) flushedLook_ = look;
     changed_.notify_all();
     needed = working || moved || !flushed || woken_;
     idleLooks = moved ? 0 : idleLooks + 1;

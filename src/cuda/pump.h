@@ -5,11 +5,13 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "src/net/deadline.h"
 #include "src/status.h"
 #include "transports/rank_group.h"
 
@@ -32,6 +34,11 @@ class Pump {
 
   /// Something was launched. @threads any
   void wake();
+
+  /// Waits until all that has been put into slots by now is handed to the transports.
+  /// @return false if `deadline` passed before
+  /// @threads any but the pump's
+  bool flush(Deadline deadline);
 
   /// Ends the thread.
   void stop();
@@ -64,6 +71,8 @@ class Pump {
   bool moving_ = false;
   bool woken_ = false;
   bool ending_ = false;
+  std::uint64_t looks_ = 0;        // begun
+  std::uint64_t flushedLook_ = 0;  // the last one that left nothing to be handed over
   std::thread thread_;
 };
 

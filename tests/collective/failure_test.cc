@@ -31,7 +31,7 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 /// Mismatches and departures are noticed within this, however long the operation timeout is.
-constexpr milliseconds kPromptly{2000};
+constexpr milliseconds kPromptly{10000};
 
 /// A call of nothing ends at once, so its rank may be gone or further on when the others look.
 TEST(MismatchedOrder, NothingAgainstSomethingIsFound) {
@@ -256,9 +256,7 @@ TEST(Abort, EndsWaitingRanksAndAllLaterCalls) {
     EXPECT_THAT(outcomes[rank].message, HasSubstr("rank 1"));
   }
   for (int rank = 0; rank < 3; ++rank) {
-    rondoResult_t state = rondoSuccess;
-    EXPECT_EQ(rondoCommGetAsyncError(communicators[rank], &state), rondoSuccess);
-    EXPECT_EQ(state, rondoAborted);
+    EXPECT_EQ(awaitFailure(communicators[rank]), rondoAborted);
     EXPECT_EQ(make({}, communicators[rank]), rondoAborted);
     EXPECT_EQ(rondoBarrier(communicators[rank], nullptr), rondoAborted);
   }
@@ -317,7 +315,9 @@ constexpr bool kMemoryIsMeaningful = false;  // sanitizers keep freed memory
 constexpr bool kMemoryIsMeaningful = true;
 #endif
 
+/// Descriptors and threads need fewer rounds than memory to be seen growing.
 TEST(Lifecycle, L01TwoHundredCommunicatorsLeaveNothingBehind) {
+  constexpr int kCycles = kMemoryIsMeaningful ? 200 : 20;
   constexpr std::size_t kMostGrowthKiB = 2048;
   const auto cycle = [] {
     const Communicators communicators(quietSettings(2));
@@ -327,12 +327,12 @@ TEST(Lifecycle, L01TwoHundredCommunicatorsLeaveNothingBehind) {
     }
   };
   // Until allocators and caches are warm.
-  for (int i = 0; i < 20; ++i)
+  for (int i = 0; i < kCycles / 10; ++i)
     cycle();
   const std::size_t descriptors = entriesIn("/proc/self/fd");
   const std::size_t threads = entriesIn("/proc/self/task");
   const std::size_t memory = residentKiB();
-  for (int i = 0; i < 200; ++i)
+  for (int i = 0; i < kCycles; ++i)
     cycle();
   EXPECT_EQ(entriesIn("/proc/self/fd"), descriptors);
   EXPECT_EQ(entriesIn("/proc/self/task"), threads);

@@ -390,9 +390,7 @@ TEST(GroupErrors, OneThatFailedBeforeEndsTheOthersToo) {
   EXPECT_EQ(rondoRecv(&value, 1, rondoFloat32, 1, innocent[0], nullptr), rondoSuccess);
   EXPECT_EQ(rondoRecv(&value, 1, rondoFloat32, 1, doomed[0], nullptr), rondoSuccess);
   EXPECT_EQ(rondoGroupEnd(), rondoAborted);
-  rondoResult_t state = rondoInternalError;
-  EXPECT_EQ(rondoCommGetAsyncError(innocent[1], &state), rondoSuccess);
-  EXPECT_EQ(state, rondoAborted) << "its peer would wait for what does not come";
+  EXPECT_EQ(awaitFailure(innocent[1]), rondoAborted) << "it would wait for what does not come";
 }
 
 TEST(GroupErrors, ThoseWhoWaitForARefusedGroupLearnWhy) {

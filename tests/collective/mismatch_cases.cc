@@ -1,8 +1,8 @@
 #include "tests/collective/mismatch_cases.h"
 
-#include <chrono>
 #include <ostream>
-#include <thread>
+
+#include "tests/collective/rank_outcomes.h"
 
 namespace rondo::testing {
 
@@ -11,17 +11,6 @@ namespace {
 constexpr std::size_t kSmall = 100;
 constexpr std::size_t kLarge = 100000;
 constexpr int kNoRank = 99;
-
-/// Until the communicator fails, or 10 s have passed.
-rondoResult_t awaitFailure(rondoComm_t comm) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
-  rondoResult_t state = rondoSuccess;
-  while (state == rondoSuccess && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    if (rondoCommGetAsyncError(comm, &state) != rondoSuccess) return rondoInternalError;
-  }
-  return state;
-}
 
 MismatchCase swapped(const char* name, std::size_t count) {
   const Call reduce{.count = count};

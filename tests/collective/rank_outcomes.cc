@@ -1,5 +1,7 @@
 #include "tests/collective/rank_outcomes.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "tests/collective/rank_team.h"
@@ -18,6 +20,16 @@ std::vector<Outcome> outcomesOf(const Communicators& communicators, const RankBo
   };
   EXPECT_TRUE(RankTeam::shared().run(communicators.ranks(), run, [&] { communicators.abort(); }));
   return outcomes;
+}
+
+rondoResult_t awaitFailure(rondoComm_t comm) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  rondoResult_t state = rondoSuccess;
+  for (;;) {
+    if (rondoCommGetAsyncError(comm, &state) != rondoSuccess) return rondoInternalError;
+    if (state != rondoSuccess || std::chrono::steady_clock::now() >= deadline) return state;
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
 }
 
 CommunicatorSettings quietSettings(int ranks) {

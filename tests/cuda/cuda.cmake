@@ -54,6 +54,9 @@ set(rondo_on_device
   RONDOTEST_ON_DEVICE=1 RONDOTEST_ALL_MEMORY=1 CUDA_LAUNCH_BLOCKING=1
   LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_driver_double>)
 rondo_add_command_test(cuda_matrix_test LABELS cuda_emulated TIMEOUT 600
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDOTEST_SHARE=1/3
+    $<TARGET_FILE:collective_matrix_test>)
+rondo_add_command_test(cuda_whole_matrix_test LABELS cuda_emulated slow TIMEOUT 600
   COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_matrix_test>)
 rondo_add_command_test(cuda_axis_test LABELS cuda_emulated slow TIMEOUT 600
   COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_axis_test>)

@@ -10,6 +10,8 @@ target_link_libraries(rondo_emulated_ranks PUBLIC
 
 add_library(rondo_emulated_kernels STATIC ${CMAKE_CURRENT_LIST_DIR}/entry_kernels.cc)
 target_link_libraries(rondo_emulated_kernels PUBLIC rondo_cuda_emulator)
+# They take long to compile; the driver double, a shared library, has the same.
+set_target_properties(rondo_emulated_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
 
 # The tests of kernels, which also run on mutants.
 add_library(rondo_kernel_tests OBJECT
@@ -46,9 +48,8 @@ add_library(rondo_driver_double SHARED
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/fake_gpu.cc
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/fake_memory.cc
   ${CMAKE_CURRENT_LIST_DIR}/driver_double/shared_arena.cc
-  ${CMAKE_CURRENT_LIST_DIR}/entry_kernels.cc
   ${PROJECT_SOURCE_DIR}/kernels/cuda/entry_name.cc)
-target_link_libraries(rondo_driver_double PRIVATE rondo_cuda_emulator)
+target_link_libraries(rondo_driver_double PRIVATE rondo_emulated_kernels)
 target_link_libraries(rondo_driver_double PUBLIC rondo_build_flags)
 set_target_properties(rondo_driver_double PROPERTIES OUTPUT_NAME cuda SOVERSION 1
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/driver_double)

@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +73,26 @@ void ForkedRanks::expectSuccess(std::chrono::milliseconds limit, int victim) {
         << "rank " << rank << " exit status " << WEXITSTATUS(status) << " signal "
         << (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   }
+}
+
+Milestone::Milestone() {
+  void* const shared = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) std::abort();
+  passed_ = new (shared) std::atomic<int>(0);
+}
+
+Milestone::~Milestone() {
+  ::munmap(passed_, sizeof *passed_);
+}
+
+bool Milestone::await(int ranks) const {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  while (*passed_ < ranks) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return true;
 }
 
 RankLogs::RankLogs() {

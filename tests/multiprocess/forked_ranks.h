@@ -2,6 +2,7 @@
 // left.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -35,6 +36,25 @@ class ForkedRanks {
 
  private:
   std::vector<pid_t> processes_;
+};
+
+/// A point that ranks' processes pass, for a test that goes on when they have. Made before they are
+/// forked.
+class Milestone {
+ public:
+  Milestone();
+  ~Milestone();
+  Milestone(const Milestone&) = delete;
+  Milestone& operator=(const Milestone&) = delete;
+
+  /// The rank of this process has come this far; once per rank.
+  void pass() const { ++*passed_; }
+
+  /// Waits for `ranks` ranks. @return false if they have not come in a minute
+  bool await(int ranks) const;
+
+ private:
+  std::atomic<int>* passed_;  // in memory that the processes share
 };
 
 /// Where ranks' processes put what they say, for tests that look at it. Made before they are

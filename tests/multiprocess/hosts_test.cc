@@ -76,11 +76,21 @@ RankBody onTwoHosts(const Body& body) {
   };
 }
 
-rondoResult_t sumUntilFailure(rondoComm_t comm) {
+/// @param summed passed after the first sum
+rondoResult_t sumUntilFailure(rondoComm_t comm, const Milestone& summed) {
   rondoResult_t result = rondoSuccess;
-  for (float one = 1; result == rondoSuccess; one = 1)
+  for (bool first = true; result == rondoSuccess; first = false) {
+    float one = 1;
     result = rondoAllReduce(&one, &one, 1, rondoFloat32, rondoSum, comm, nullptr);
+    if (first) summed.pass();
+  }
   return result;
+}
+
+/// All sum, and go on for a while.
+void awaitTraffic(const Milestone& summed) {
+  EXPECT_TRUE(summed.await(kRanks));
+  std::this_thread::sleep_for(milliseconds{100});
 }
 
 /// @return to how many ranks another transport leads than should
@@ -112,21 +122,23 @@ TEST(TwoHosts, ShareMemoryInsideAndUseTcpBetween) {
 }
 
 TEST(TwoHosts, KilledRankIsNamedOnBoth) {
-  const auto body = [](rondoComm_t comm, int) {
-    return expectFailure(comm, sumUntilFailure(comm), rondoPeerLost, {"rank 3"});
+  const Milestone summed;
+  const auto body = [&](rondoComm_t comm, int) {
+    return expectFailure(comm, sumUntilFailure(comm, summed), rondoPeerLost, {"rank 3"});
   };
   ForkedRanks processes(kRanks, onTwoHosts(body));
-  std::this_thread::sleep_for(milliseconds{1500});
+  awaitTraffic(summed);
   processes.signal(kLast, SIGKILL);
   processes.expectSuccess(kPromptly, kLast);
 }
 
 TEST(TwoHosts, StoppedRankTimesOutByNameOnBoth) {
-  const auto body = [](rondoComm_t comm, int) {
-    return expectFailure(comm, sumUntilFailure(comm), rondoTimeout, {"rank 3"});
+  const Milestone summed;
+  const auto body = [&](rondoComm_t comm, int) {
+    return expectFailure(comm, sumUntilFailure(comm, summed), rondoTimeout, {"rank 3"});
   };
   ForkedRanks processes(kRanks, onTwoHosts(body));
-  std::this_thread::sleep_for(milliseconds{1500});
+  awaitTraffic(summed);
   processes.signal(kLast, SIGSTOP);
   processes.expectSuccess(kPromptly, kLast);
 }
@@ -145,10 +157,11 @@ TEST(TwoHosts, DifferentCallsAreNamedOnBoth) {
 }
 
 TEST(TwoHosts, AbortReachesBoth) {
-  const auto body = [](rondoComm_t comm, int rank) {
+  const Milestone summed;
+  const auto body = [&](rondoComm_t comm, int rank) {
     if (failed(comm, rondoBarrier(comm, nullptr)) != 0) return 2;
     if (rank != 1) {
-      return expectFailure(comm, sumUntilFailure(comm), rondoAborted, {"rank 1"});
+      return expectFailure(comm, sumUntilFailure(comm, summed), rondoAborted, {"rank 1"});
     }
     std::this_thread::sleep_for(milliseconds{100});
     return rondoCommAbort(comm) == rondoSuccess ? 0 : 3;

@@ -51,7 +51,7 @@ std::size_t residentBytes() {
 /// Whether this process soon holds no more than `wanted` says: the newest rendezvous may still be
 /// closing.
 bool comesTo(const Holdings& wanted) {
-  for (const auto start = Clock::now(); Clock::now() - start < milliseconds{3000};) {
+  for (const auto start = Clock::now(); Clock::now() - start < milliseconds{20000};) {
     if (Holdings().within(wanted)) return true;
     std::this_thread::sleep_for(milliseconds{5});
   }
@@ -104,11 +104,13 @@ TEST(Lifecycle, L01TwoHundredCommunicatorsLeaveNothingBehind) {
 constexpr int kRanks = 4;
 constexpr int kVictim = 2;
 constexpr std::size_t kLarge = std::size_t{16} << 20;  // elements, 64 MiB
-constexpr milliseconds kSoon{5000};
+constexpr milliseconds kSoon{20000};
 
 /// Sums a lot until it fails.
-rondoResult_t sumMuchUntilFailure(rondoComm_t comm) {
+/// @param begins passed right before
+rondoResult_t sumMuchUntilFailure(rondoComm_t comm, const Milestone& begins) {
   std::vector<float> data(kLarge);
+  begins.pass();
   rondoResult_t result = rondoSuccess;
   while (result == rondoSuccess) {
     result =
@@ -117,49 +119,58 @@ rondoResult_t sumMuchUntilFailure(rondoComm_t comm) {
   return result;
 }
 
+/// All are in an operation.
+void awaitOperation(const Milestone& begins) {
+  EXPECT_TRUE(begins.await(kRanks));
+  std::this_thread::sleep_for(milliseconds{200});
+}
+
 TEST(Lifecycle, L03ARankKilledInALargeOperationKeepsNobody) {
-  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& id) {
+  const Milestone begins;
+  ForkedRanks processes(kRanks, [&](int rank, const rondoUniqueId_t& id) {
     rondoComm_t comm = joinOrExit(kRanks, rank, id);
-    const rondoResult_t result = sumMuchUntilFailure(comm);
+    const rondoResult_t result = sumMuchUntilFailure(comm, begins);
     return expectFailure(comm, result, rondoPeerLost, {"rank 2"}) +
            failed(comm, rondoCommDestroy(comm));
   });
-  std::this_thread::sleep_for(milliseconds{1700});
+  awaitOperation(begins);
   processes.signal(kVictim, SIGKILL);
   processes.expectSuccess(kSoon, kVictim);
 }
 
 TEST(Lifecycle, L03ARankStoppedInALargeOperationTimesOutByName) {
-  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& id) {
+  const Milestone begins;
+  ForkedRanks processes(kRanks, [&](int rank, const rondoUniqueId_t& id) {
     rondoComm_t comm = joinOrExit(kRanks, rank, id, 1500);
-    const rondoResult_t result = sumMuchUntilFailure(comm);
+    const rondoResult_t result = sumMuchUntilFailure(comm, begins);
     return expectFailure(comm, result, rondoTimeout, {"rank 2"});
   });
-  std::this_thread::sleep_for(milliseconds{1700});
+  awaitOperation(begins);
   processes.signal(kVictim, SIGSTOP);
   processes.expectSuccess(milliseconds{1500} + kSoon, kVictim);
 }
 
 /// Aborts after a while from a thread of its own. @return how long the call took
 milliseconds abortSoon(rondoComm_t comm) {
-  std::this_thread::sleep_for(milliseconds{3500});
+  std::this_thread::sleep_for(milliseconds{2000});
   const auto start = Clock::now();
   if (rondoCommAbort(comm) != rondoSuccess) return kSoon;
   return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
 }
 
 TEST(Lifecycle, L03AbortFromAnotherThreadEndsAWaitForAStoppedRank) {
-  ForkedRanks processes(kRanks, [](int rank, const rondoUniqueId_t& id) {
+  const Milestone begins;
+  ForkedRanks processes(kRanks, [&](int rank, const rondoUniqueId_t& id) {
     rondoComm_t comm = joinOrExit(kRanks, rank, id, 0);
     milliseconds took{0};
     std::thread second([&] { took = abortSoon(comm); });
-    const rondoResult_t result = sumMuchUntilFailure(comm);
+    const rondoResult_t result = sumMuchUntilFailure(comm, begins);
     second.join();
     if (took >= kSoon) return 2;
     return expectFailure(comm, result, rondoAborted, {"aborted by rank"}) +
            failed(comm, rondoCommDestroy(comm));
   });
-  std::this_thread::sleep_for(milliseconds{1700});
+  awaitOperation(begins);
   processes.signal(kVictim, SIGSTOP);
   processes.expectSuccess(milliseconds{2000} + kSoon, kVictim);
 }

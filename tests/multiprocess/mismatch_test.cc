@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kRanks = 3;
-constexpr milliseconds kPromptly{2000};
+constexpr milliseconds kPromptly{10000};
 
 class ProcessMismatch : public ::testing::TestWithParam<MismatchCase> {};
 

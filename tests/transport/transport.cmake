@@ -18,16 +18,25 @@ rondo_add_test(faulty_transport_test LABELS fault
 
 # Ranks are threads of the test, but meet and connect as processes do, so that one run covers
 # thousands of cases. What one process may use for slots is then used by all of them: no limit. The quick suites run under sanitizers, too: they take those with the label
-# collective.
+# collective. Each case of the matrix runs between threads and, once, over one of shm, tcp and both;
+# each axis between threads and over one of shm and tcp.
+set(rondo_share_shm RONDOTEST_SHARE=0/3)
+set(rondo_share_tcp RONDOTEST_SHARE=1/3)
+set(rondo_share_mixed RONDOTEST_SHARE=2/3)
 foreach(transport IN ITEMS shm tcp)
   foreach(suite IN ITEMS matrix axis soak failure mismatch split group message_soak varied)
     set(labels multiprocess)
+    set(share ${rondo_share_${transport}})
+    if(suite STREQUAL "axis")
+      string(REGEX REPLACE "^[^=]*=(.)/.*" "\\1" index "${share}")
+      set(share GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=${index})
+    endif()
     if(suite MATCHES "^(soak|failure|split)$")
       list(APPEND labels collective)
     endif()
     rondo_add_command_test(${transport}_${suite}_test LABELS ${labels} TIMEOUT 600
       COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 RONDO_TRANSPORT=${transport}
-        $<TARGET_FILE:collective_${suite}_test>)
+        ${share} $<TARGET_FILE:collective_${suite}_test>)
   endforeach()
 endforeach()
 
@@ -35,7 +44,7 @@ endforeach()
 foreach(suite IN ITEMS matrix soak failure mismatch split group message_soak varied)
   rondo_add_command_test(mixed_${suite}_test LABELS multiprocess TIMEOUT 600
     COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 RONDOTEST_HOSTS=2
-      $<TARGET_FILE:collective_${suite}_test>)
+      ${rondo_share_mixed} $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
 
 # Field test Z01: calls of nothing, in no time.

@@ -89,7 +89,7 @@ TEST(RendezvousFault, NoRootIsATimeoutThatNamesIt) {
   const auto took = Deadline::Clock::now() - start;
   expectFailure(result, StatusCode::kTimeout, {addressOf(id).text(), "Connection refused"});
   EXPECT_GE(took, milliseconds{500});
-  EXPECT_LT(took, milliseconds{3000});
+  EXPECT_LT(took, milliseconds{10000});
 }
 
 TEST(RendezvousFault, MissingRanksAreNamedToAll) {
@@ -99,7 +99,7 @@ TEST(RendezvousFault, MissingRanksAreNamedToAll) {
   const std::vector<Payloads> results =
       joinAll(rendezvous->id(), {{0, 6, timeout}, {1, 6, timeout}, {4, 6, timeout}});
   EXPECT_GE(Deadline::Clock::now() - start, timeout);
-  EXPECT_LT(Deadline::Clock::now() - start, timeout + std::chrono::seconds{2});
+  EXPECT_LT(Deadline::Clock::now() - start, timeout + std::chrono::seconds{10});
   for (const Payloads& result : results) {
     expectFailure(result, StatusCode::kTimeout, {"only 3 of 6", "rank 2, 3, 5"});
   }

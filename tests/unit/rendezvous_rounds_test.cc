@@ -75,7 +75,7 @@ TEST(RendezvousRounds, ManyRoundsThenTheServiceEnds) {
       for (int round = 1; round < 50; ++round)
         EXPECT_TRUE(goThrough(*session, rank, ranks, round));
     });
-    EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{2000}));
+    EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{20000}));
   }
 }
 
@@ -121,7 +121,7 @@ TEST(RendezvousRounds, ARankThatLeavesIsNamedToThoseThatGoOn) {
                   {"rank 2", "ended its part", "round 1"});
     EXPECT_EQ(session->allGather("").status().code(), StatusCode::kInvalidUsage);
   });
-  EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{2000}));
+  EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{20000}));
 }
 
 TEST(RendezvousRounds, ARankThatLeavesBeforeTheFirstRoundIsNamed) {
@@ -163,13 +163,13 @@ void loseRankAfter(milliseconds delay) {
       const auto start = Deadline::Clock::now();
       expectFailure(session->allGather(""), StatusCode::kPeerLost,
                     {"rank 3", "closed its connection", "round 1"});
-      EXPECT_LT(Deadline::Clock::now() - start, milliseconds{2000});
+      EXPECT_LT(Deadline::Clock::now() - start, kPatience / 2);
     });
   }
   victim.join();
   for (std::thread& rank : ranks)
     rank.join();
-  EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{2000}));
+  EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{20000}));
 }
 
 TEST(RendezvousRounds, ARankThatDiesBetweenRoundsIsNamed) {
@@ -218,7 +218,7 @@ TEST(RendezvousRounds, StrangersDisturbNoRound) {
       EXPECT_TRUE(goThrough(*session, rank, 4, round));
     }
   });
-  EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{2000}));
+  EXPECT_TRUE(endsWithin(*rendezvous, milliseconds{20000}));
 }
 
 TEST(RendezvousRounds, AProbeFindsTheRootAndDisturbsNothing) {

@@ -228,7 +228,7 @@ TEST(Socket, GivesUpAtTheDeadline) {
   const auto took = Deadline::Clock::now() - start;
   EXPECT_EQ(status.code(), StatusCode::kTimeout);
   EXPECT_GE(took, milliseconds{300});
-  EXPECT_LT(took, milliseconds{2000});
+  EXPECT_LT(took, milliseconds{10000});
   for (const std::string& part :
        {addresses[0].text(), addresses[1].text(), std::string("Connection refused")}) {
     EXPECT_NE(status.message().find(part), std::string_view::npos) << status.message();
