@@ -81,7 +81,12 @@ void useOneThread(void* library) {
 
 }  // namespace
 
-Blas Blas::find() {
+const Blas& Blas::find() {
+  static const Blas found = load();
+  return found;
+}
+
+Blas Blas::load() {
   Blas blas;
   for (const char* name : kLibraries) {
     void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);  // stays until the process ends

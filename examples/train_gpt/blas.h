@@ -30,7 +30,8 @@ class Blas {
 
   /// The first of the known libraries that loads, else our own. It is told to use one thread: ranks
   /// are what runs in parallel.
-  static Blas find();
+  /// It is looked for once in a process.
+  static const Blas& find();
 
   /// What computes, for people.
   const std::string& name() const { return name_; }
@@ -49,6 +50,8 @@ class Blas {
             double* c) const;
 
  private:
+  static Blas load();
+
   /// cblas_sgemm and cblas_dgemm: order, transpositions, m, n, k, alpha, A, lda, B, ldb, beta, C,
   /// ldc.
   template <class T>

@@ -15,6 +15,8 @@ constexpr std::array kTexts{"/usr/share/common-licenses/GPL-3", "/usr/share/comm
                             "/usr/share/common-licenses/Apache-2.0"};
 
 const std::map<std::string, int> kStages{{"dp", 0}, {"zero1", 1}, {"zero2", 2}, {"zero3", 3}};
+const std::map<std::string, ParameterPrecision> kPrecisions{{"fp32", ParameterPrecision::kFp32},
+                                                            {"bf16", ParameterPrecision::kBf16}};
 const std::map<std::string, OptimizerKind> kOptimizers{{"adamw", OptimizerKind::kAdamW},
                                                        {"sgd", OptimizerKind::kSgd}};
 
@@ -38,6 +40,10 @@ void addParallel(CLI::App& app, TrainCommand& train) {
       ->add_option("--parallel", train.training.stage,
                    "dp, zero1, zero2 or zero3: what is shared out")
       ->transform(CLI::CheckedTransformer(kStages));
+  group
+      ->add_option("--parameters", train.training.precision,
+                   "fp32, or bf16 for computing and gathers, with fp32 beside it")
+      ->transform(CLI::CheckedTransformer(kPrecisions));
   group->add_option("-n,--ranks", train.ranks, "ranks; what a launcher says counts more")
       ->check(CLI::Range(1, 1024));
   group->add_flag("--processes", train.processes, "ranks are processes, not threads");

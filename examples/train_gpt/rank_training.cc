@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Checkpoints that are kept.
 constexpr int kKeptCheckpoints = 2;
+/// Skipped steps that are told of one by one; after them, every so many.
+constexpr std::uint64_t kSkipsToldOf = 10;
 /// Below 1: likelier bytes are drawn more often than the model says.
 constexpr double kSampleTemperature = 0.7;
 
@@ -104,6 +106,7 @@ class RankTraining {
     nextSequence_ += globalBatch();
     const double rate = learningRate().at(training_->updates() + 1);
     const StepResult result = training_->step(rate);
+    if (result.skipped) warnOfSkipped(step + 1);
     own_.seconds += seconds(Clock::now() - begin);
     comm_.allReduce(loss, rondoAvg);
     const auto tokens =
@@ -112,6 +115,15 @@ class RankTraining {
         {loss[0], result.gradientNorm, tokens / seconds(Clock::now() - begin)});
     if (talks_ && ((step + 1) % command_.logEvery == 0 || step + 1 == command_.steps))
       printProgress(step + 1, rate);
+  }
+
+  /// Not in silence, and not for ever.
+  void warnOfSkipped(std::uint64_t step) const {
+    const std::uint64_t count = training_->skippedSteps();
+    if (comm_.rank() != 0 || (count > kSkipsToldOf && count % kSkipsToldOf != 0)) return;
+    std::fprintf(stderr,
+                 "rondo-train: step %llu was skipped: a gradient is infinite or NaN; %llu so far\n",
+                 static_cast<unsigned long long>(step), static_cast<unsigned long long>(count));
   }
 
   /// This rank's part of the global batch: sequences that follow each other in the data's order.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "src/train/bfloat16.h"
+
 namespace rondo::train {
 
 namespace {
@@ -26,9 +28,34 @@ DataParallel::DataParallel(const Communicator& comm,
   for (std::size_t unit = 0; unit < layout_.units(); ++unit) {
     const std::size_t elems = layout_.unitElems(unit);
     Unit& made = units_.emplace_back();
-    made.parameters = MeteredBuffer(meter_, &TrainingMemory::parameters, elems);
+    made.parameters = MeteredBuffer(meter_, mastersKind(), elems);
+    if (roundsParameters())
+      made.rounded = MeteredHalves(meter_, &TrainingMemory::parameters, elems);
     for (std::size_t k = 0; k < options_.optimizer.states(); ++k)
       made.states[k] = MeteredBuffer(meter_, &TrainingMemory::optimizer, elems);
+  }
+}
+
+const float* DataParallel::acquire(std::size_t number) {
+  Unit& unit = units_[number];
+  if (!roundsParameters()) return unit.parameters.data();
+  if (++unit.holders == 1) {
+    const std::size_t elems = layout_.unitElems(number);
+    unit.widened = MeteredBuffer(meter_, &TrainingMemory::parameters, elems);
+    fromBfloat16(unit.rounded.data(), unit.widened.data(), elems);
+  }
+  return unit.widened.data();
+}
+
+void DataParallel::release(std::size_t number) {
+  if (roundsParameters() && --units_[number].holders == 0) units_[number].widened = {};
+}
+
+void DataParallel::afterUpdate() {
+  if (!roundsParameters()) return;
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    toBfloat16(units_[unit].parameters.data(), units_[unit].rounded.data(),
+               layout_.unitElems(unit));
   }
 }
 

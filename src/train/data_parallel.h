@@ -12,9 +12,8 @@ class DataParallel final : public TrainingBase {
  public:
   DataParallel(const Communicator& comm, ParameterLayout layout, const TrainingOptions& options);
 
-  const float* acquire(std::size_t unit) override { return units_[unit].parameters.data(); }
-
-  void release(std::size_t) override {}
+  const float* acquire(std::size_t unit) override;
+  void release(std::size_t unit) override;
 
   float* gradient(std::size_t parameter) override { return buckets_.view<float>(parameter).data(); }
 
@@ -37,13 +36,16 @@ class DataParallel final : public TrainingBase {
 
   void beforeUpdate() override {}
 
-  void afterUpdate() override {}
+  void afterUpdate() override;
 
   void clearGradients() override { buckets_.zero(); }
 
  private:
   struct Unit {
-    MeteredBuffer parameters;
+    MeteredBuffer parameters;  // what is updated
+    MeteredHalves rounded;     // with bf16: what models compute with
+    MeteredBuffer widened;     // the same as fp32, while in use
+    int holders = 0;
     MeteredBuffer states[2];
   };
 

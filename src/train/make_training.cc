@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <utility>
 
 #include "rondo/train/parallel_training.h"
@@ -13,10 +14,13 @@ TrainingMemory expectedMemory(const ParameterLayout& layout,
   std::size_t shared = 0;
   for (std::size_t unit = 0; unit < layout.units(); ++unit)
     shared += shareOf(layout.unitElems(unit), ranks, rank).size();
-  const auto bytes = [&](int sharedFrom) {
-    return sizeof(float) * (options.stage >= sharedFrom ? shared : layout.elems());
+  const auto held = [&](int sharedFrom) {
+    return options.stage >= sharedFrom ? shared : layout.elems();
   };
-  return {bytes(3), bytes(2), options.optimizer.states() * bytes(1)};
+  const bool rounds = options.precision == ParameterPrecision::kBf16;
+  const std::size_t masters = rounds ? 1 : 0;
+  return {held(3) * (rounds ? sizeof(std::uint16_t) : sizeof(float)), held(2) * sizeof(float),
+          held(1) * sizeof(float) * (options.optimizer.states() + masters)};
 }
 
 std::unique_ptr<ParallelTraining> makeTraining(const Communicator& comm,

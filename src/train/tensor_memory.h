@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -44,37 +45,38 @@ class MemoryMeter {
   TrainingMemory peak_;  // guarded by mutex_
 };
 
-/// Floats, zero at first. The meter must outlive it.
-class MeteredBuffer {
+/// Elements, zero at first. The meter must outlive it.
+template <class T>
+class MeteredArray {
  public:
-  MeteredBuffer() = default;
+  MeteredArray() = default;
 
-  MeteredBuffer(MemoryMeter& meter, TensorKind kind, std::size_t elems)
-      : meter_(&meter), kind_(kind), buffer_(elems * sizeof(float)) {
+  MeteredArray(MemoryMeter& meter, TensorKind kind, std::size_t elems)
+      : meter_(&meter), kind_(kind), buffer_(elems * sizeof(T)) {
     meter.take(kind, buffer_.bytes());
   }
 
-  MeteredBuffer(MeteredBuffer&& other) noexcept { swap(other); }
+  MeteredArray(MeteredArray&& other) noexcept { swap(other); }
 
-  MeteredBuffer& operator=(MeteredBuffer&& other) noexcept {
-    MeteredBuffer old(std::move(*this));
+  MeteredArray& operator=(MeteredArray&& other) noexcept {
+    MeteredArray old(std::move(*this));
     swap(other);
     return *this;
   }
 
-  ~MeteredBuffer() {
+  ~MeteredArray() {
     if (meter_ != nullptr) meter_->give(kind_, buffer_.bytes());
   }
 
-  float* data() const { return buffer_.as<float>(); }
+  T* data() const { return buffer_.as<T>(); }
 
   /// Whether it was made, be it for nothing.
   bool made() const { return meter_ != nullptr; }
 
-  void clear() const { std::fill_n(data(), buffer_.bytes() / sizeof(float), 0.0F); }
+  void clear() const { std::fill_n(data(), buffer_.bytes() / sizeof(T), T{}); }
 
  private:
-  void swap(MeteredBuffer& other) {
+  void swap(MeteredArray& other) {
     std::swap(meter_, other.meter_);
     std::swap(kind_, other.kind_);
     std::swap(buffer_, other.buffer_);
@@ -84,5 +86,8 @@ class MeteredBuffer {
   TensorKind kind_ = nullptr;
   AlignedBuffer buffer_;
 };
+
+using MeteredBuffer = MeteredArray<float>;
+using MeteredHalves = MeteredArray<std::uint16_t>;  ///< bfloat16
 
 }  // namespace rondo::train

@@ -15,6 +15,7 @@ namespace {
 std::vector<std::string> describe(const ParameterLayout& layout, const TrainingOptions& options) {
   std::vector<std::string> lines = layout.describe();
   lines.push_back("stage " + std::to_string(options.stage));
+  lines.emplace_back(options.precision == ParameterPrecision::kBf16 ? "bf16" : "fp32");
   lines.push_back(options.optimizer.describe());
   char line[120];
   std::snprintf(line, sizeof line, "norms to %a, loss scale %a, doubled after %llu steps",
@@ -77,6 +78,7 @@ void TrainingBase::initialize(
     comm_.broadcast(values, 0);
     restore(unit, 0, {values, {}});
   }
+  afterUpdate();
 }
 
 StepResult TrainingBase::step(double learningRate) {
@@ -143,6 +145,7 @@ void TrainingBase::restored(std::uint64_t updates, std::uint64_t skipped, const 
   updates_ = updates;
   skipped_ = skipped;
   scale_ = scale;
+  afterUpdate();
 }
 
 }  // namespace rondo::train

@@ -59,7 +59,7 @@ class TrainingBase : public ParallelTraining {
   virtual const float* gradientOf(std::size_t parameter, std::size_t unitElem) const = 0;
   /// Called before parameters are written.
   virtual void beforeUpdate() = 0;
-  /// Called when this rank has updated its part.
+  /// Called when this rank has updated its part, or read it from elsewhere. Collective.
   virtual void afterUpdate() = 0;
   /// Ends a step, skipped or not: the next pass begins with gradients of zero.
   virtual void clearGradients() = 0;
@@ -70,6 +70,13 @@ class TrainingBase : public ParallelTraining {
   const int rank_;
   const int ranks_;
   MemoryMeter meter_;
+
+  bool roundsParameters() const { return options_.precision == ParameterPrecision::kBf16; }
+
+  /// As what the memory of parameters that are updated counts.
+  TensorKind mastersKind() const {
+    return roundsParameters() ? &TrainingMemory::optimizer : &TrainingMemory::parameters;
+  }
 
  private:
   /// Part of a tensor: elements of its unit.

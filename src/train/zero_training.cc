@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "src/train/bfloat16.h"
+
 namespace rondo::train {
 
 namespace {
@@ -49,8 +51,11 @@ ZeroTraining::Unit ZeroTraining::makeUnit(std::size_t number) {
     unit.displacements.push_back(part.begin);
   }
   const std::size_t own = unit.share.size();
-  unit.parameters =
-      MeteredBuffer(meter_, &TrainingMemory::parameters, sharesParameters() ? own : unit.elems);
+  unit.parameters = MeteredBuffer(meter_, mastersKind(), sharesMasters() ? own : unit.elems);
+  if (roundsParameters()) {
+    unit.rounded =
+        MeteredHalves(meter_, &TrainingMemory::parameters, sharesParameters() ? own : unit.elems);
+  }
   (sharesGradients() ? unit.gradientShare : unit.gradients) =
       MeteredBuffer(meter_, &TrainingMemory::gradients, sharesGradients() ? own : unit.elems);
   for (std::size_t k = 0; k < options_.optimizer.states(); ++k)
@@ -64,17 +69,25 @@ const float* ZeroTraining::acquire(std::size_t number) {
   Unit& unit = units_[number];
   if (++unit.holders == 1 && sharesParameters()) {
     noteAcquire(number);
-    if (!unit.gathered.made()) gather(unit);
+    if (!present(unit)) gather(unit);
     const std::optional<std::size_t> next = nextAcquire();
-    if (next.has_value() && !units_[*next].gathered.made()) gather(units_[*next]);
+    if (next.has_value() && !present(units_[*next])) gather(units_[*next]);
   }
   waitFor(unit);
-  return sharesParameters() ? unit.gathered.data() : unit.parameters.data();
+  if (roundsParameters() && !unit.gathered.made()) widen(unit);
+  return unit.gathered.made() ? unit.gathered.data() : unit.parameters.data();
 }
 
 void ZeroTraining::release(std::size_t number) {
   Unit& unit = units_[number];
-  if (--unit.holders == 0 && nextAcquire() != number) unit.gathered = {};
+  if (--unit.holders == 0 && nextAcquire() != number) drop(unit);
+}
+
+void ZeroTraining::widen(Unit& unit) {
+  unit.gathered = MeteredBuffer(meter_, &TrainingMemory::parameters, unit.elems);
+  fromBfloat16(sharesParameters() ? unit.gatheredRounded.data() : unit.rounded.data(),
+               unit.gathered.data(), unit.elems);
+  unit.gatheredRounded = {};
 }
 
 /// All ranks acquire alike, so all predict alike.
@@ -86,7 +99,7 @@ void ZeroTraining::noteAcquire(std::size_t unit) {
   // Gathered for nothing.
   if (predicted.has_value() && units_[*predicted].holders == 0) {
     waitFor(units_[*predicted]);
-    units_[*predicted].gathered = {};
+    drop(units_[*predicted]);
   }
 }
 
@@ -95,18 +108,11 @@ std::optional<std::size_t> ZeroTraining::nextAcquire() const {
   return lastAcquires_[acquires_.size()];
 }
 
-/// Begins to gather a unit's parameters.
+/// Begins to gather a unit's parameters, where all of them are to lie.
 void ZeroTraining::gather(Unit& unit) {
-  if (sharesParameters())
-    unit.gathered = MeteredBuffer(meter_, &TrainingMemory::parameters, unit.elems);
-  const float* own = unit.parameters.data() + (sharesParameters() ? 0 : unit.share.begin);
-  float* all = sharesParameters() ? unit.gathered.data() : unit.parameters.data();
   rondoStream_t stream = options_.buckets.overlap ? gatherStream_.handle() : nullptr;
   const Clock::time_point begin = Clock::now();
-  throwIfFailed(rondoAllGatherV(own, all, unit.counts.data(), unit.displacements.data(),
-                                rondoFloat32, gatherComm_.handle(), stream),
-                gatherComm_.handle());
-  times_.bytes += unit.elems * sizeof(float);
+  startGather(unit, stream);
   if (stream == nullptr) {
     times_.communicating += Clock::now() - begin;
     times_.exposed += Clock::now() - begin;
@@ -115,6 +121,28 @@ void ZeroTraining::gather(Unit& unit) {
   unit.gatheredAll.record(stream);
   gathers_.add(unit.gatheredAll, [] {});
   unit.gathering = true;
+}
+
+void ZeroTraining::startGather(Unit& unit, rondoStream_t stream) {
+  const std::size_t begin = sharesParameters() ? 0 : unit.share.begin;
+  const void* own = nullptr;
+  void* all = nullptr;
+  if (roundsParameters()) {
+    if (sharesParameters())
+      unit.gatheredRounded = MeteredHalves(meter_, &TrainingMemory::parameters, unit.elems);
+    own = unit.rounded.data() + begin;
+    all = sharesParameters() ? unit.gatheredRounded.data() : unit.rounded.data();
+  } else {
+    if (sharesParameters())
+      unit.gathered = MeteredBuffer(meter_, &TrainingMemory::parameters, unit.elems);
+    own = unit.parameters.data() + begin;
+    all = sharesParameters() ? unit.gathered.data() : unit.parameters.data();
+  }
+  throwIfFailed(rondoAllGatherV(own, all, unit.counts.data(), unit.displacements.data(),
+                                roundsParameters() ? rondoBfloat16 : rondoFloat32,
+                                gatherComm_.handle(), stream),
+                gatherComm_.handle());
+  times_.bytes += unit.elems * (roundsParameters() ? sizeof(std::uint16_t) : sizeof(float));
 }
 
 /// Returns when a gather that was begun is complete.
@@ -223,7 +251,7 @@ void ZeroTraining::clearGradients() {
 TrainingBase::Held ZeroTraining::held(std::size_t number) const {
   const Unit& unit = units_[number];
   return {unit.parameters.data(),
-          sharesParameters() ? unit.share : Share{0, unit.elems},
+          sharesMasters() ? unit.share : Share{0, unit.elems},
           {unit.states[0].data(), unit.states[1].data()},
           unit.share};
 }
@@ -232,15 +260,20 @@ TrainingBase::Held ZeroTraining::held(std::size_t number) const {
 void ZeroTraining::beforeUpdate() {
   for (Unit& unit : units_) {
     waitFor(unit);
-    if (unit.holders == 0) unit.gathered = {};
+    if (unit.holders == 0) drop(unit);
   }
   gathers_.drain();
 }
 
 void ZeroTraining::afterUpdate() {
-  if (sharesParameters()) return;
-  for (Unit& unit : units_)
-    gather(unit);
+  for (Unit& unit : units_) {
+    if (roundsParameters()) {
+      toBfloat16(unit.parameters.data(),
+                 unit.rounded.data() + (sharesParameters() ? 0 : unit.share.begin),
+                 unit.share.size());
+    }
+    if (!sharesParameters()) gather(unit);
+  }
 }
 
 CommunicationTimes ZeroTraining::times() const {

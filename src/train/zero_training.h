@@ -49,8 +49,10 @@ class ZeroTraining final : public TrainingBase {
     Share share;
     std::vector<std::size_t> counts;         // of each rank's share
     std::vector<std::size_t> displacements;  // likewise
-    MeteredBuffer parameters;                // all; in stage 3 the share
-    MeteredBuffer gathered;                  // stage 3: all, while in use
+    MeteredBuffer parameters;                // what is updated: the share; all in stages 1, 2, fp32
+    MeteredHalves rounded;                   // bf16: all; in stage 3 the share
+    MeteredHalves gatheredRounded;           // bf16, stage 3: all, from gather to use
+    MeteredBuffer gathered;                  // stage 3 or bf16: all as fp32, while in use
     MeteredBuffer gradients;                 // all; in stages 2 and 3 from first use to reduction
     MeteredBuffer gradientShare;             // stages 2 and 3
     MeteredBuffer states[2];                 // of the share
@@ -65,13 +67,28 @@ class ZeroTraining final : public TrainingBase {
 
   bool sharesParameters() const { return options_.stage >= 3; }
 
+  /// Whether only this rank's share of what is updated is held.
+  bool sharesMasters() const { return sharesParameters() || roundsParameters(); }
+
+  /// Stage 3: whether a gather of the unit was begun, and nothing dropped since.
+  static bool present(const Unit& unit) {
+    return unit.gathered.made() || unit.gatheredRounded.made();
+  }
+
+  static void drop(Unit& unit) {
+    unit.gathered = {};
+    unit.gatheredRounded = {};
+  }
+
   Unit makeUnit(std::size_t unit);
   void endPass();
   void launchComplete();
   void reduce(Unit& unit);
   void reduceIntoShare(Unit& unit, rondoStream_t stream);
   void gather(Unit& unit);
+  void startGather(Unit& unit, rondoStream_t stream);
   void waitFor(Unit& unit);
+  void widen(Unit& unit);
   void noteAcquire(std::size_t unit);
   std::optional<std::size_t> nextAcquire() const;
 

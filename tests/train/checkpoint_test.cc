@@ -58,9 +58,11 @@ class Folder {
 
 std::unique_ptr<ParallelTraining> make(const Communicator& comm,
                                        int stage,
-                                       std::size_t count = 1000) {
+                                       std::size_t count = 1000,
+                                       ParameterPrecision precision = ParameterPrecision::kFp32) {
   TrainingOptions options;
   options.stage = stage;
+  options.precision = precision;
   options.buckets.stallAfter = std::chrono::milliseconds{0};
   return makeTraining(comm, {{"a", count, 0}, {"b", 3, 1, 1, false, {3, 1}}}, options);
 }
@@ -124,8 +126,11 @@ TEST(Checkpoints, GoOnOnAnyNumberOfRanksInAnyStage) {
   ASSERT_NE(saved, later);
   for (const int ranks : {1, 2, 3, 4, 6, 8}) {
     runRanks(ranks, [&](const Communicator& comm) {
-      for (const int stage : {0, 1, 2, 3}) {
-        const auto training = make(comm, stage);
+      // What is saved is what is updated, whatever models compute with.
+      for (const int stage : {0, 1, 2, 3, 10, 11, 12, 13}) {
+        const auto training =
+            make(comm, stage % 10, 1000,
+                 stage < 10 ? ParameterPrecision::kFp32 : ParameterPrecision::kBf16);
         const std::string path = findCheckpoint(comm, folder.path());
         const CheckpointPosition position = loadCheckpoint(comm, *training, path);
         EXPECT_EQ(position.step, 5U);

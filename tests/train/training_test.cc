@@ -1,6 +1,7 @@
 // The promises of the stages: the same parameters bit by bit, memory as computed, steps that all
 // ranks skip or take together.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "examples/train_gpt/gpt.h"
 #include "examples/train_gpt/text_data.h"
 #include "rondo/train/parallel_training.h"
+#include "src/train/bfloat16.h"
 #include "src/train/exact_squares.h"
 #include "tests/train/rank_threads.h"
 
@@ -99,6 +101,24 @@ History train(const Communicator& comm, const TrainingOptions& options, const Cu
   return run;
 }
 
+/// One pass: the gradient of each element of a tensor is `value(tensor, element)`.
+template <class Value>
+void pass(ParallelTraining& training, const Value& value) {
+  for (std::size_t tensor = training.layout().size(); tensor-- > 0;) {
+    float* gradient = training.gradient(tensor);
+    for (std::size_t i = 0; i < training.layout()[tensor].count; ++i)
+      gradient[i] += value(tensor, i);
+    training.ready(tensor);
+  }
+}
+
+TrainingOptions plainSgd(int stage) {
+  TrainingOptions options = optionsOf(stage);
+  options.maxNorm = 0;
+  options.optimizer = {OptimizerKind::kSgd, 0, 0, 0, 0};
+  return options;
+}
+
 TEST(Stages, GiveTheSameBitsWithAndWithoutOverlapBucketsAndRecomputation) {
   runRanks(3, [](const Communicator& comm) {
     const History wanted = train(comm, optionsOf(0), {});
@@ -129,6 +149,52 @@ TEST(Stages, GiveTheSameBitsWithMicroBatchesAndSgd) {
   });
 }
 
+TEST(Stages, GiveTheSameBitsWithParametersInBfloat16) {
+  runRanks(3, [](const Communicator& comm) {
+    TrainingOptions options = optionsOf(0);
+    options.precision = ParameterPrecision::kBf16;
+    const History wanted = train(comm, options, {});
+    EXPECT_LT(wanted.losses.back(), wanted.losses.front());
+    EXPECT_NE(wanted.losses.front(), train(comm, optionsOf(0), {.steps = 1}).losses.front());
+    for (const float value : wanted.parameters)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(value) & 0xffffU, 0U);
+    for (options.stage = 1; options.stage <= 3; ++options.stage) {
+      const History run = train(comm, options, {});
+      EXPECT_TRUE(run.parameters == wanted.parameters) << options.stage;
+      EXPECT_EQ(run.losses, wanted.losses);
+    }
+  });
+}
+
+TEST(Stages, KeepUpdatesThatBfloat16WouldLose) {
+  runRanks(2, [](const Communicator& comm) {
+    for (const int stage : {0, 1, 2, 3}) {
+      TrainingOptions options = plainSgd(stage);
+      options.precision = ParameterPrecision::kBf16;
+      auto training = makeTraining(comm, {{"a", 3, 0}}, options);
+      training->initialize(
+          [](const ParameterSpec&, std::span<float> values) { std::ranges::fill(values, 1.0F); });
+      // 1 - 2^-10 is 1 in bfloat16: each step would be lost, sixteen of them are not.
+      for (int step = 0; step < 16; ++step) {
+        EXPECT_EQ(parametersOf(*training)[0],
+                  fromBfloat16(toBfloat16(1 - static_cast<float>(step) * 0x1p-10F)));
+        pass(*training, [](std::size_t, std::size_t) { return 0x1p-10F; });
+        training->step(1);
+      }
+      EXPECT_EQ(parametersOf(*training), std::vector<float>(3, 1 - 0x1p-6F)) << stage;
+    }
+  });
+}
+
+TEST(Bfloat16, RoundsToNearestEven) {
+  EXPECT_EQ(fromBfloat16(toBfloat16(1 + 0x1p-8F)), 1.0F);
+  EXPECT_EQ(fromBfloat16(toBfloat16(1 + 0x1p-8F + 0x1p-20F)), 1 + 0x1p-7F);
+  EXPECT_EQ(fromBfloat16(toBfloat16(1 + 3 * 0x1p-8F)), 1 + 0x1p-6F);
+  EXPECT_EQ(fromBfloat16(toBfloat16(std::numeric_limits<float>::max())),
+            std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(fromBfloat16(toBfloat16(std::bit_cast<float>(0x7f800001U)))));
+}
+
 TEST(Stages, FollowOneRankWithTheSameGlobalBatch) {
   History one;
   runRanks(1, [&](const Communicator& comm) {
@@ -148,8 +214,9 @@ TEST(Stages, HoldWhatTheTableSays) {
     std::size_t largest = 0;
     for (std::size_t unit = 0; unit < layout.units(); ++unit)
       largest = std::max(largest, layout.unitElems(unit) * sizeof(float));
-    for (const int stage : {0, 1, 2, 3}) {
-      const TrainingOptions options = optionsOf(stage);
+    for (const int stage : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      TrainingOptions options = optionsOf(stage % 4);
+      if (stage >= 4) options.precision = ParameterPrecision::kBf16;
       auto training = makeTraining(comm, gptParameters(kShape), options);
       Gpt<float> model(kShape, Blas(), false);
       TextData data(someText(), kShape.context, 9);
@@ -161,7 +228,8 @@ TEST(Stages, HoldWhatTheTableSays) {
       EXPECT_EQ(training->memory(), wanted) << "stage " << stage;
       // Whole units are in use beside that: the embedding for the head, a block and the one that
       // comes, each with gradients that are on their way.
-      const std::size_t working = stage == 3 ? 6 * largest : stage == 2 ? 4 * largest : 0;
+      const std::size_t most[]{0, 0, 4, 6};
+      const std::size_t working = (most[stage % 4] + (stage >= 4 ? 3 : 0)) * largest;
       EXPECT_LE(training->peakMemory().total(), wanted.total() + working) << "stage " << stage;
       // A quarter each, up to what rounding up adds.
       if (stage == 3) {
@@ -169,26 +237,6 @@ TEST(Stages, HoldWhatTheTableSays) {
       }
     }
   });
-}
-
-// ---- tensors without a model --------------------------------------------------------------------
-
-/// One pass: the gradient of each element of a tensor is `value(tensor, element)`.
-template <class Value>
-void pass(ParallelTraining& training, const Value& value) {
-  for (std::size_t tensor = training.layout().size(); tensor-- > 0;) {
-    float* gradient = training.gradient(tensor);
-    for (std::size_t i = 0; i < training.layout()[tensor].count; ++i)
-      gradient[i] += value(tensor, i);
-    training.ready(tensor);
-  }
-}
-
-TrainingOptions plainSgd(int stage) {
-  TrainingOptions options = optionsOf(stage);
-  options.maxNorm = 0;
-  options.optimizer = {OptimizerKind::kSgd, 0, 0, 0, 0};
-  return options;
 }
 
 TEST(Shares, AreEqualPartsRoundedUp) {
@@ -287,6 +335,29 @@ TEST(Stages, ShortenGradientsByTheNormOverAllRanks) {
       pass(*training, [](std::size_t, std::size_t) { return 0.0F; });
       EXPECT_EQ(training->step(1).gradientNorm, 0);
       EXPECT_EQ(parametersOf(*training), parameters);
+    }
+  });
+}
+
+TEST(Stages, TakeGradientsInAnyOrder) {
+  // deepspeedai/DeepSpeed#2343: ranks whose layers end in different orders.
+  runRanks(2, [](const Communicator& comm) {
+    for (const int stage : {0, 1, 2, 3}) {
+      TrainingOptions options = plainSgd(stage);
+      options.buckets.firstCapBytes = options.buckets.capBytes = 16;
+      auto training =
+          makeTraining(comm, {{"p0", 4, 0}, {"p1", 4, 1}, {"p2", 4, 2}, {"p3", 4, 3}}, options);
+      for (int step = 0; step < 3; ++step) {
+        for (std::size_t i = 0; i < 4; ++i) {
+          const std::size_t tensor = comm.rank() == 0 ? 3 - i : i;
+          std::fill_n(training->gradient(tensor), 4, static_cast<float>(tensor + 1));
+          training->ready(tensor);
+        }
+        training->step(1);
+      }
+      EXPECT_THAT(parametersOf(*training),
+                  ElementsAre(-3, -3, -3, -3, -6, -6, -6, -6, -9, -9, -9, -9, -12, -12, -12, -12))
+          << stage;
     }
   });
 }

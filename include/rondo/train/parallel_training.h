@@ -37,9 +37,18 @@
 
 namespace rondo::train {
 
+/// What models compute with. Gradients, the optimizer and what it updates are always fp32.
+enum class ParameterPrecision {
+  kFp32,
+  /// Rounded to bfloat16 after each update: half the memory, and half the traffic of gathers. What
+  /// is updated, fp32, is held beside it like optimizer state, of which it counts as part.
+  kBf16
+};
+
 /// The same on all ranks.
 struct TrainingOptions {
   int stage = 0;  ///< 0 to 3; see above
+  ParameterPrecision precision = ParameterPrecision::kFp32;
   OptimizerSettings optimizer{};
   /// Gradients longer than this, over all parameters, are shortened to it. 0: never.
   double maxNorm = 0;
@@ -142,7 +151,7 @@ class ParallelTraining : public ParameterAccess<float> {
   /// restored().
   virtual void restore(std::size_t unit, std::size_t begin, const UnitState& state) = 0;
 
-  /// Ends restoring.
+  /// Ends restoring. Collective.
   virtual void restored(std::uint64_t updates, std::uint64_t skipped, const LossScale& scale) = 0;
 
   virtual const LossScale& scale() const = 0;
