@@ -120,6 +120,9 @@ struct AlgorithmInfo {
   bool pipelined = false;
   /// One slot carries rows of up to ranks/2 blocks, so that only the largest chunk makes sense.
   bool aggregatesBlocks = false;
+  /// In place a rank may store over input that it has sent, but that was not read yet: it must have
+  /// been copied into slots (transports/memory_names.h).
+  bool storesOverSentInput = false;
 };
 
 /// What one rank's schedule does in total; each algorithm gives it in closed form.

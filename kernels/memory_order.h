@@ -88,6 +88,26 @@ inline bool endSleep(std::uint32_t& asleep) {
   return std::atomic_ref(asleep).exchange(0, std::memory_order_relaxed) != 0;
 }
 
+// Payloads that are not in slots (transports/memory_names.h). A receiver that is going to read one
+// and a sender that takes it back, since its operation has failed and the program may free the
+// memory, each write one place and read the other's. As above both must not read the old value, but
+// here each makes its fence: it is nothing beside reading some thousand bytes.
+
+/// Receiver: notes in `reading` that it reads filling `number`; false if the sender has withdrawn
+/// what was posted. It ends reading by posting that number, or with postCounter() on `reading`.
+/// Prevents: memory read that the sender's program has freed. x86-64: xchg.
+inline bool claimPlace(std::uint64_t& reading, std::uint64_t number, std::uint64_t& withdrawn) {
+  std::atomic_ref(reading).exchange(number, std::memory_order_seq_cst);
+  return std::atomic_ref(withdrawn).load(std::memory_order_seq_cst) == 0;
+}
+
+/// Sender: withdraws what it has posted; see claimPlace(). Returns what the receiver reads or read
+/// last; if that was released, all its reads are done before what the sender does next.
+inline std::uint64_t withdrawPlaces(std::uint64_t& withdrawn, std::uint64_t& reading) {
+  std::atomic_ref(withdrawn).exchange(1, std::memory_order_seq_cst);
+  return std::atomic_ref(reading).load(std::memory_order_seq_cst);
+}
+
 /// One word of a record that its owner rewrites while others may read it
 /// (transports/call_record.h). The record's first word is its version: 0 while the others change.
 /// Prevents: a record read half old and half new taken for a whole one.

@@ -21,6 +21,7 @@
 #include "src/host_stream.h"
 #include "src/last_error.h"
 #include "src/log.h"
+#include "src/program_memory.h"
 #include "src/rendezvous_keeper.h"
 #include "src/status.h"
 #include "src/stream_handles.h"
@@ -399,6 +400,30 @@ Status createPreMulSum(Communicator& communicator,
   return {};
 }
 
+Status allocate(void** memory, std::size_t bytes, int device) {
+  RONDO_RETURN_IF_ERROR(checkOutput("memory", memory));
+  if (device < -1) {
+    return Status::invalidArgument(
+        "device is {}; pass the number of a CUDA device, or -1 for host memory", device);
+  }
+  const Result<void*> allocated =
+      allocateMemory(bytes, device >= 0 ? std::optional(device) : std::nullopt);
+  RONDO_RETURN_IF_ERROR(allocated.status());
+  *memory = *allocated;
+  return {};
+}
+
+Status registerBuffer(Communicator& communicator,
+                      const void* buffer,
+                      std::size_t bytes,
+                      rondoRegistration_t* registration) {
+  RONDO_RETURN_IF_ERROR(checkOutput("registration", registration));
+  const Result<std::uint64_t> handle = communicator.registerMemory(buffer, bytes);
+  RONDO_RETURN_IF_ERROR(handle.status());
+  *registration = reinterpret_cast<rondoRegistration_t>(*handle);
+  return {};
+}
+
 Status createStream(rondoStream_t* stream) {
   RONDO_RETURN_IF_ERROR(checkOutput("stream", stream));
   Result<std::unique_ptr<HostStream>> started = HostStream::start();
@@ -559,6 +584,29 @@ rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** nam
     RONDO_RETURN_IF_ERROR(transport.status());
     *name = transport->data();
     return {};
+  });
+}
+
+rondoResult_t rondoMemAlloc(void** memory, size_t bytes, int device) {
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::allocate(memory, bytes, device); });
+}
+
+rondoResult_t rondoMemFree(void* memory) {
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::freeMemory(memory); });
+}
+
+rondoResult_t rondoCommRegister(rondoComm_t comm,
+                                void* buffer,
+                                size_t bytes,
+                                rondoRegistration_t* registration) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return rondo::registerBuffer(communicator, buffer, bytes, registration);
+  });
+}
+
+rondoResult_t rondoCommDeregister(rondoComm_t comm, rondoRegistration_t registration) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return communicator.deregister(reinterpret_cast<std::uint64_t>(registration));
   });
 }
 

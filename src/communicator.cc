@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "collectives/buffers.h"
@@ -28,6 +29,9 @@ PlanSettings hostSettings(PlanSettings settings) {
 /// next to it for 4 and 8 ranks on 2 processors at 8 bytes, 64 KiB and 1 MiB (docs/performance.md):
 /// more take turns from the rank that is waited for, fewer pay for sleeps that nobody needed.
 constexpr int kYieldsOfManyRanks = 5;
+
+/// A peer that reads a buffer is copying one slot's worth: milliseconds, if it has a processor.
+constexpr std::chrono::seconds kTimeToFinishReading{10};
 
 /// An all-gather of bytes.
 CollectiveCall gatherCall(std::span<const std::byte> own, std::span<std::byte> all) {
@@ -82,18 +86,24 @@ PlanFacts withMailboxes(PlanFacts facts, std::size_t bytes) {
   return facts;
 }
 
+/// Whether output and input of the call share no memory.
+bool buffersAreApart(const CollectiveCall& call, const RankPlace& place) {
+  if (call.varied) return false;  // or it is not known here
+  const std::size_t blockBytes = call.count * elementBytes(call.type);
+  const auto output = reinterpret_cast<std::uintptr_t>(call.recv);
+  const auto input = reinterpret_cast<std::uintptr_t>(call.send);
+  return input + blockBytes * inputBlocks(call.collective, place) <= output ||
+         output + blockBytes * outputBlocks(call.collective, place) <= input;
+}
+
 /// Whether the result is stored past the caches: where it is too large to be found in one after the
 /// call, and not in one already as the input.
 bool streamsOutput(const CollectiveCall& call, const RankPlace& place, host::StorePolicy policy) {
   constexpr std::size_t kFewestBytes = std::size_t{4} << 20;
-  const std::size_t blockBytes = call.count * elementBytes(call.type);
-  const std::size_t bytes = blockBytes * outputBlocks(call.collective, place);
+  const std::size_t bytes =
+      call.count * elementBytes(call.type) * outputBlocks(call.collective, place);
   const bool large = bytes >= kFewestBytes || policy == host::StorePolicy::kStreamed;
-  if (call.varied || !large || policy == host::StorePolicy::kPlain) return false;
-  const auto output = reinterpret_cast<std::uintptr_t>(call.recv);
-  const auto input = reinterpret_cast<std::uintptr_t>(call.send);
-  return input + blockBytes * inputBlocks(call.collective, place) <= output ||
-         output + bytes <= input;
+  return large && policy != host::StorePolicy::kPlain && buffersAreApart(call, place);
 }
 
 PlanRequest planRequest(const CollectiveCall& call) {
@@ -219,7 +229,8 @@ Communicator::Communicator(int rank,
       order_(std::make_shared<OperationOrder>(group_->failedFlag())),
       ends_(rank, group_, config.stores, onDevice ? kHostChannel : 0),
       messageEnds_(rank, group_, config.stores, kMessageChannel),
-      messageCounts_(facts.ranks) {}
+      messageCounts_(facts.ranks),
+      registrations_(fmt::format("rank {} of communicator {}", rank, config.name)) {}
 
 Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
   cuda::DeviceRank self;
@@ -262,6 +273,12 @@ Result<std::string_view> Communicator::transportTo(int peer) const {
   if (peer == rank_) return std::string_view("self");
   if (onDevice() && !device_->links().overWireTo(peer)) return std::string_view("cuda_ipc");
   return group_->transportTo(peer);
+}
+
+Result<std::uint64_t> Communicator::registerMemory(const void* buffer, std::size_t bytes) {
+  if (device_ != nullptr && buffer != nullptr)
+    RONDO_RETURN_IF_ERROR(device_->checkBuffer("buffer", buffer));
+  return registrations_.add(buffer, bytes);
 }
 
 Status Communicator::finalize() {
@@ -422,8 +439,33 @@ Status Communicator::execute(PreparedOperation& operation,
                              const CollectiveCall& call,
                              std::uint64_t fingerprint) {
   operation.restart();
-  return superviseRun(operation, makeWork(operation, call, fingerprint));
+  Status status = superviseRun(operation, makeWork(operation, call, fingerprint));
+  if (!status.ok()) awaitReaders(operation);
+  return status;
 }
+
+template <class Operation>
+void Communicator::awaitReaders(Operation& operation) {
+  const Deadline deadline = Deadline::within(kTimeToFinishReading);
+  for (;;) {
+    int reader = -1;
+    operation.withdraw([&](int peer) {
+      if (group_->whyLost(peer).empty()) reader = peer;
+    });
+    if (reader < 0) return;
+    if (deadline.passed()) {
+      RONDO_LOG(kError, kExecutor, (LogContext{rank_, config_.name}),
+                "rank {} has not stopped reading this rank's buffers {} s after the operation "
+                "failed; memory that is freed now may still be read",
+                reader, kTimeToFinishReading.count());
+      return;
+    }
+    std::this_thread::yield();
+  }
+}
+
+template void Communicator::awaitReaders(PreparedOperation& operation);
+template void Communicator::awaitReaders(MessageOperation& operation);
 
 host::Work Communicator::makeWork(const PreparedOperation& operation,
                                   const CollectiveCall& call,
@@ -434,7 +476,11 @@ host::Work Communicator::makeWork(const PreparedOperation& operation,
   work.arithmetic = operation.arithmetic;
   work.arithmetic.scale = call.scale;
   work.call = fingerprint;
-  work.streamsOutput = streamsOutput(call, {rank_, ranks(), call.root}, config_.stores);
+  const RankPlace place{rank_, ranks(), call.root};
+  work.streamsOutput = streamsOutput(call, place, config_.stores);
+  work.elsewhereBytes = config_.zeroCopyBytes;
+  work.inputStays =
+      !algorithmInfo(operation.plan.algorithm).storesOverSentInput || buffersAreApart(call, place);
   return work;
 }
 

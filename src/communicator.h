@@ -21,6 +21,7 @@
 #include "src/cuda/device_engine.h"
 #include "src/cuda/launch_groups.h"
 #include "src/fork_mark.h"
+#include "src/memory_registrations.h"
 #include "src/message_operation.h"
 #include "src/operation_order.h"
 #include "src/planner.h"
@@ -128,6 +129,14 @@ class Communicator {
 
   ReductionTable& reductions() { return reductions_; }
 
+  /// Registers a buffer of this rank.
+  /// @return its handle, for deregister()
+  /// @errors those of MemoryRegistrations::add(); InvalidArgument (not of this rank's device)
+  Result<std::uint64_t> registerMemory(const void* buffer, std::size_t bytes);
+
+  /// @errors those of MemoryRegistrations::remove()
+  Status deregister(std::uint64_t handle) { return registrations_.remove(handle); }
+
  private:
   friend class GroupMember;  // runs calls as this class does, but a step at a time
 
@@ -186,6 +195,10 @@ class Communicator {
   /// The call that follows the last one, made known to the others.
   void beginCall(const PlanRequest& request, const Plan& plan);
   Status failOrReject(const Status& failure);
+  /// Before an operation that has failed returns: waits until no peer reads its caller's buffers.
+  /// @tparam Operation has withdraw()
+  template <class Operation>
+  void awaitReaders(Operation& operation);
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
   /// A slot of the peer belongs to another call.
   Status failMismatch(const host::Blocked& blocked);
@@ -226,6 +239,7 @@ class Communicator {
   MessageCounts messageCounts_;
   PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;
+  MemoryRegistrations registrations_;
   CallSignature current_;                       // the call that runs, or ran last
   std::unique_ptr<cuda::DeviceEngine> device_;  // null on host memory
 };

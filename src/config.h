@@ -74,6 +74,9 @@ struct Config {
   host::StorePolicy stores = host::StorePolicy::kMeasured;
   /// Most bytes of a message that goes through mailboxes; 0: none does.
   std::size_t mailboxBytes = kMailboxBytes;
+  /// Fewest bytes of a payload that is not copied into a slot where its receiver can read it in the
+  /// sender's buffer; 0: all are copied.
+  std::size_t zeroCopyBytes = 16384;
   std::chrono::milliseconds operationTimeout = std::chrono::minutes{30};
   std::chrono::milliseconds warningAfter = std::chrono::seconds{30};
   std::chrono::milliseconds initTimeout = std::chrono::minutes{5};

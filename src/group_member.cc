@@ -21,6 +21,11 @@ host::Turn turnOf(PreparedOperation& operation, const host::Work& work) {
 GroupMember::GroupMember(Communicator& communicator, GroupCalls calls, OperationOrder::Turn turn)
     : communicator_(&communicator), turn_(std::move(turn)), calls_(std::move(calls)) {}
 
+GroupMember::~GroupMember() {
+  if (messagesWait()) communicator_->awaitReaders(*messages_);
+  if (operation_ != nullptr) communicator_->awaitReaders(*operation_);
+}
+
 Status GroupMember::begin() try {
   Communicator& own = *communicator_;
   if (own.finalized_) return own.finalizedAlready();
@@ -28,7 +33,8 @@ Status GroupMember::begin() try {
   for (const QueuedCollective& queued : calls_.collectives)
     RONDO_RETURN_IF_ERROR(own.checkPlan(queued.call()));
   if (calls_.messages.empty()) return {};
-  const MessageOperation::Place place{own.rank_, own.ranks(), own.facts_.slotBytes};
+  const MessageOperation::Place place{own.rank_, own.ranks(), own.facts_.slotBytes,
+                                      own.config_.zeroCopyBytes};
   Result<MessageOperation> messages = MessageOperation::make(std::move(calls_.messages), place,
                                                              own.messageEnds_, own.messageCounts_);
   if (!messages.ok()) {

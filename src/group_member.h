@@ -21,6 +21,12 @@ class GroupMember {
   /// @param communicator on host memory
   /// @param turn         its
   GroupMember(Communicator& communicator, GroupCalls calls, OperationOrder::Turn turn);
+  /// If what it does has failed, waits until nobody reads the callers' buffers.
+  ~GroupMember();
+  GroupMember(const GroupMember&) = delete;
+  GroupMember& operator=(const GroupMember&) = delete;
+  GroupMember(GroupMember&&) = delete;
+  GroupMember& operator=(GroupMember&&) = delete;
 
   /// Prepares what needs no other rank; nothing is sent before all members of a group could.
   /// @errors as Communicator::run()

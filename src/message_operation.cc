@@ -79,7 +79,8 @@ Status MessageOperation::bindLanes(ConnectionEnds& ends) {
         recv[round] = *end;
       }
     }
-    lanes_.emplace_back(std::move(table), std::move(send), std::move(recv), memories_);
+    lanes_.emplace_back(std::move(table), std::move(send), std::move(recv), memories_,
+                        place_.elsewhereBytes);
   }
   return {};
 }
@@ -111,6 +112,11 @@ std::optional<host::MessageLane::Wait> MessageOperation::wait() {
     if (wait.has_value()) return wait;
   }
   return std::nullopt;
+}
+
+void MessageOperation::withdraw(const std::function<void(int)>& onReader) {
+  for (host::MessageLane& lane : lanes_)
+    lane.withdraw(onReader);
 }
 
 std::string MessageOperation::describe(std::size_t message) const {

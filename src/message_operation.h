@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,6 +42,7 @@ class MessageOperation {
     int rank = 0;
     int ranks = 1;
     std::size_t slotBytes = 1;
+    std::size_t elsewhereBytes = 0;  ///< as host::Work::elsewhereBytes
   };
 
   /// @param calls in the order in which they were issued
@@ -63,6 +65,9 @@ class MessageOperation {
 
   /// The first message that cannot go on, and whom it waits for.
   std::optional<host::MessageLane::Wait> wait();
+
+  /// As host::Lane::withdraw().
+  void withdraw(const std::function<void(int)>& onReader);
 
   /// "recv #4 from rank 3 of float count 100".
   std::string describe(std::size_t message) const;

@@ -72,6 +72,11 @@ host::Blocked PreparedOperation::firstBlocked(const host::Work& work) {
   return mailboxCall.has_value() ? mailboxCall->blockedOn(work) : host::firstBlocked(lanes, work);
 }
 
+void PreparedOperation::withdraw(const std::function<void(int)>& onReader) {
+  for (host::Lane& lane : lanes)
+    lane.withdraw(onReader);
+}
+
 bool PreparedOperation::blockedOn(int peer, const host::Work& work) {
   if (mailboxCall.has_value()) return mailboxCall->blockedOn(work).peer == peer;
   return std::ranges::any_of(lanes,

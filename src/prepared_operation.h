@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -37,6 +38,9 @@ struct PreparedOperation {
 
   /// The first that it waits for.
   host::Blocked firstBlocked(const host::Work& work);
+
+  /// As host::Lane::withdraw().
+  void withdraw(const std::function<void(int)>& onReader);
 
   /// Whether it cannot go on without `peer`.
   bool blockedOn(int peer, const host::Work& work);

@@ -310,6 +310,7 @@ bool ProcessGroup::takenByAll() const {
 
 bool ProcessGroup::progress() {
   bool moved = false;
+  parts_.board->lookAround();
   for (Transport* const wire : wires_) {
     const Result<bool> progressed = wire->progress();
     if (progressed.ok()) {

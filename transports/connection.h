@@ -2,9 +2,13 @@
 // created it, or which wire it crosses, is a transport's business. This file is the contract.
 //
 //     byte 0      tail    slots filled so far          sender writes, receiver reads
+//                         whether it has withdrawn     the same; see SendEnd::withdraw()
 //     byte 64     head    slots released so far        receiver writes, sender reads
+//                         filling it reads elsewhere   the same; see RecvEnd::beginRead()
 //     byte 128    entry of slot 0: bytes, call         sender writes before tail
 //     ...         entry of slot kMaxSlots - 1
+//     ...         place of slot 0, if not in the slot  sender writes before tail
+//     ...         place of slot kMaxSlots - 1
 //
 //     slots       `slots` places of `slotBytes` each   sender writes before tail
 //
@@ -15,11 +19,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "kernels/host/store_choice.h"
 #include "kernels/memory_order.h"
 #include "transports/doorbell.h"
+#include "transports/memory_names.h"
 #include "transports/slot_entry.h"
 
 namespace rondo {
@@ -39,20 +45,23 @@ inline constexpr int kMessageChannel = kHostChannel + 1;
 /// Most connections from one rank to another.
 inline constexpr int kMaxConnections = kMaxChannels + 2;
 
-/// A counter on a cache line of its own.
+/// A counter on a cache line of its own, and a word that its writer seldom changes.
 struct alignas(64) CounterLine {
   std::uint64_t value = 0;
+  std::uint64_t note = 0;
 };
 
 struct ConnectionControl {
   CounterLine tail;
   CounterLine head;
   SlotEntry entries[kMaxSlots];
+  SlotPlace places[kMaxSlots];
 };
 
 static_assert(offsetof(ConnectionControl, tail) == 0);
 static_assert(offsetof(ConnectionControl, head) == 64);
 static_assert(offsetof(ConnectionControl, entries) == 128);
+static_assert(offsetof(ConnectionControl, places) == 128 + kMaxSlots * sizeof(SlotEntry));
 static_assert(std::is_trivially_copyable_v<ConnectionControl>);
 
 /// The memory of one connection as one process sees it. Not owned.
@@ -65,6 +74,7 @@ struct ConnectionMemory {
   host::StorePolicy stores = host::StorePolicy::kPlain;
   Doorbell* senderBell = nullptr;    ///< rung when a slot is released; null: the sender looks
   Doorbell* receiverBell = nullptr;  ///< rung when a slot is filled; null: the receiver looks
+  MemoryNames* names = nullptr;      ///< null: payloads are in slots, always
 };
 
 /// The sending rank's end. @threads one at a time.
@@ -95,6 +105,36 @@ class SendEnd {
     if (memory_.receiverBell != nullptr) memory_.receiverBell->ring();
   }
 
+  /// How the receiver finds `bytes` bytes at `data` where they are; empty: only in a slot.
+  std::optional<SlotPlace> nameOf(const std::byte* data, std::size_t bytes) {
+    if (memory_.names == nullptr) return std::nullopt;
+    return memory_.names->nameOf(data, bytes);
+  }
+
+  /// As post(), for a payload that is at `place` and stays so until settled().
+  void postElsewhere(SlotEntry entry, const SlotPlace& place) {
+    memory_.control->places[index()] = place;
+    entry.bytes |= SlotEntry::kElsewhere;
+    lastElsewhere_ = filled_ + 1;
+    post(entry);
+  }
+
+  /// True if the receiver has released every slot whose payload was elsewhere.
+  bool settled() {
+    if (lastElsewhere_ <= releasedSeen_) return true;
+    releasedSeen_ = host::observeCounter(memory_.control->head.value);
+    return lastElsewhere_ <= releasedSeen_;
+  }
+
+  /// For an operation that has failed: the receiver reads no payload elsewhere any more, but for
+  /// one that it may have begun. Final. True if it reads none; false: ask again.
+  bool withdraw() {
+    if (settled()) return true;
+    const std::uint64_t reading =
+        host::withdrawPlaces(memory_.control->tail.note, memory_.control->head.note);
+    return reading <= host::observeCounter(memory_.control->head.value);
+  }
+
   std::size_t slotBytes() const { return memory_.slotBytes; }
 
   int peer() const { return peer_; }
@@ -104,7 +144,8 @@ class SendEnd {
 
   ConnectionMemory memory_;
   std::uint64_t filled_ = 0;
-  std::uint64_t releasedSeen_ = 0;  ///< head as last read: looked up again only when it runs out
+  std::uint64_t releasedSeen_ = 0;   ///< head as last read: looked up again only when it runs out
+  std::uint64_t lastElsewhere_ = 0;  ///< fillings up to the last one whose payload was elsewhere
   host::StoreChoice stores_;
   int peer_;
 };
@@ -122,8 +163,23 @@ class RecvEnd {
     return released_ < filledSeen_;
   }
 
-  /// The oldest full slot. Only while slotFull().
+  /// The oldest full slot, unless its payload is elsewhere. Only while slotFull().
   const std::byte* slot() const { return memory_.slots + index() * memory_.slotBytes; }
+
+  /// Before payload() is read, which release() or cancelRead() ends. False if the sender has
+  /// withdrawn it: its operation has failed, and so will this one.
+  bool beginRead() {
+    if (!entry().isElsewhere()) return true;
+    return host::claimPlace(memory_.control->head.note, released_ + 1, memory_.control->tail.note);
+  }
+
+  /// Takes beginRead() back.
+  void cancelRead() { host::postCounter(memory_.control->head.note, released_); }
+
+  /// The payload of the oldest full slot, wherever it is.
+  const std::byte* payload() const {
+    return entry().isElsewhere() ? memory_.names->find(memory_.control->places[index()]) : slot();
+  }
 
   const SlotEntry& entry() const { return memory_.control->entries[index()]; }
 

@@ -40,6 +40,10 @@ class HostBoard {
   /// True for the first of the ranks on the board that asks: what concerns them all is said once.
   virtual bool claimNotice() = 0;
 
+  /// Does what others of the board have asked of the own rank; at least once in each turn of a
+  /// rank that waits. @threads its rank's
+  virtual void lookAround() {}
+
   /// Where the own rank sleeps until one of the board changes something. @threads its rank's
   virtual host::WaitPlace& waitPlace() = 0;
 

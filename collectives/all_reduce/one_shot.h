@@ -24,6 +24,7 @@ class AllReduceOneShot : public AllPeers {
       .summary = "everyone sends everything to everyone; one hop, for small messages; reproducible",
       .order = FoldOrder::kRankOrder,
       .minSlots = 2,
+      .storesOverSentInput = true,
   };
 
   RONDO_HD constexpr explicit AllReduceOneShot(const ScheduleArgs& args)

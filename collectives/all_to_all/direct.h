@@ -23,6 +23,7 @@ class AllToAllDirect : public AllPeers {
       .summary = "every block goes straight to its rank, to all at a time; one hop",
       .minSlots = 2,
       .variedBlocks = true,
+      .storesOverSentInput = true,
   };
 
   RONDO_HD constexpr explicit AllToAllDirect(const ScheduleArgs& args)

@@ -20,6 +20,7 @@ class AllToAllPairwise : public AllPeers {
       .name = "pairwise",
       .summary = "exchanges blocks with one rank at a time; few connections in use at once",
       .minSlots = 1,
+      .storesOverSentInput = true,
   };
 
   RONDO_HD constexpr explicit AllToAllPairwise(const ScheduleArgs& args)

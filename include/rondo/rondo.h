@@ -141,6 +141,10 @@ typedef struct CUstream_st* rondoStream_t;
 /// destroyed one is refused, not followed.
 typedef struct rondoEvent* rondoEvent_t;
 
+/// A buffer that was registered with a communicator (rondoCommRegister). An opaque value; a wrong
+/// or deregistered one is refused, not followed.
+typedef struct rondoRegistration* rondoRegistration_t;
+
 /// The value of a number in rondoConfig_t that was not set; a text is not set if it is NULL.
 #define RONDO_UNDEFINED INT64_MIN
 
@@ -368,6 +372,55 @@ RONDO_EXPORT rondoResult_t rondoCommRank(rondoComm_t comm, int* rank);
 /// @threads  any, at any time.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** name);
+
+// Memory for buffers. Any memory can be a buffer; what follows can make operations on it faster.
+//
+//   Ranks that are threads read each other's buffers where they are, wherever they come from.
+//   Ranks that are processes copy, unless a buffer is of a kind that both ends can read.
+//   Until an operation is complete on a rank its buffers may be read by others, so they must live
+//   that long; an operation that fails returns when nobody reads them any more.
+
+/// Allocates memory for buffers, of the host or of a CUDA device. Host memory is zeros, lies in a
+/// file without a name that other processes can map, and starts on a page, on one of 2 MiB where
+/// the kernel gives such; each allocation takes whole pages and a file descriptor, so that it is
+/// for few large buffers. After fork() it is the same memory in both processes.
+/// @param memory receives the address. Written only on success.
+/// @param bytes  0 is legal and gives an address of its own.
+/// @param device the number of a CUDA device, as CUDA counts in this process; -1: host memory.
+/// @threads  any.
+/// @errors   InvalidArgument, OutOfMemory (memory, or file descriptors, ran out), NotSupported (no
+///   driver, no GPU), SystemError.
+RONDO_EXPORT rondoResult_t rondoMemAlloc(void** memory, size_t bytes, int device);
+
+/// Frees memory of rondoMemAlloc, of whatever device. No operation may be using it. In a process
+/// that was forked off since it was allocated it does nothing and succeeds.
+/// @param memory NULL does nothing.
+/// @threads  any.
+/// @errors   InvalidArgument (no memory of rondoMemAlloc, or freed before), InvalidUsage (it is
+///   registered: the message says with which communicator).
+RONDO_EXPORT rondoResult_t rondoMemFree(void* memory);
+
+/// Registers a buffer with a communicator: operations of this handle whose buffers lie in it may be
+/// carried out without copies where the way to the other rank allows it. Results do not depend on
+/// it, and ranks may differ in what they register. Registering the same range again counts.
+/// A buffer on a device has to be memory of the communicator's device; nothing uses that yet.
+/// @param buffer       the first byte. Memory of rondoMemAlloc cannot be freed while registered;
+///   other memory must not be either, by the caller's own care.
+/// @param bytes        1 or more; of memory of rondoMemAlloc, not beyond its end.
+/// @param registration receives the handle. Written only on success.
+/// @threads  as a collective on `comm`; not collective.
+/// @errors   InvalidArgument, InvalidUsage, OutOfMemory.
+RONDO_EXPORT rondoResult_t rondoCommRegister(rondoComm_t comm,
+                                             void* buffer,
+                                             size_t bytes,
+                                             rondoRegistration_t* registration);
+
+/// Takes a registration back, once for each time that it was made. Destroying the communicator
+/// takes all back.
+/// @threads  as a collective on `comm`; not collective. No operation may be using the buffer.
+/// @errors   InvalidArgument (no registration), InvalidUsage (deregistered before, or of another
+///   communicator).
+RONDO_EXPORT rondoResult_t rondoCommDeregister(rondoComm_t comm, rondoRegistration_t registration);
 
 /// Makes a reduction that multiplies this rank's input by a factor, rounds the product to the
 /// element's type, and sums.

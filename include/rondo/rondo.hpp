@@ -140,6 +140,76 @@ class PreMulSum {
   rondoRedOp_t op_;
 };
 
+/// Elements in host memory that other ranks of this host can map (rondoMemAlloc). Zero at first.
+/// Owns them; empty after a move. A contiguous range.
+template <Element T>
+class Buffer {
+ public:
+  explicit Buffer(std::size_t count) : count_(count) {
+    void* memory = nullptr;
+    throwIfFailed(rondoMemAlloc(&memory, count * sizeof(T), -1));
+    data_ = static_cast<T*>(memory);
+  }
+
+  Buffer(Buffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+
+  /// Memory that is registered still is not freed.
+  ~Buffer() { static_cast<void>(rondoMemFree(data_)); }
+
+  T* data() noexcept { return data_; }
+
+  const T* data() const noexcept { return data_; }
+
+  std::size_t size() const noexcept { return count_; }
+
+  T* begin() noexcept { return data_; }
+
+  T* end() noexcept { return data_ + count_; }
+
+  const T* begin() const noexcept { return data_; }
+
+  const T* end() const noexcept { return data_ + count_; }
+
+  T& operator[](std::size_t at) noexcept { return data_[at]; }
+
+  const T& operator[](std::size_t at) const noexcept { return data_[at]; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+/// A buffer registered by Communicator::registerBuffer; destroy it before its communicator.
+class Registration {
+ public:
+  Registration(rondoComm_t comm, rondoRegistration_t handle) noexcept
+      : comm_(comm), handle_(handle) {}
+
+  Registration(Registration&& other) noexcept
+      : comm_(std::exchange(other.comm_, nullptr)), handle_(other.handle_) {}
+
+  Registration& operator=(Registration&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  ~Registration() {
+    if (comm_ != nullptr) static_cast<void>(rondoCommDeregister(comm_, handle_));
+  }
+
+ private:
+  rondoComm_t comm_;
+  rondoRegistration_t handle_;
+};
+
 /// A group of calls of this thread, between its making and end():
 ///
 ///     rondo::Group group;
@@ -598,6 +668,16 @@ class Communicator : public Operations {
     rondoResult_t result = rondoSuccess;
     check(rondoCommGetAsyncError(handle_, &result));
     return result;
+  }
+
+  /// Registers a range, which then may be communicated without copies; see rondoCommRegister.
+  template <WritableElementRange Range>
+  Registration registerBuffer(Range&& range) const {
+    rondoRegistration_t registration = nullptr;
+    check(rondoCommRegister(handle_, std::ranges::data(range),
+                            std::ranges::size(range) * sizeof(std::ranges::range_value_t<Range>),
+                            &registration));
+    return Registration(handle_, registration);
   }
 
   /// The sum of all ranks' inputs, each times its rank's factor; for elements of type T.

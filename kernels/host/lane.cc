@@ -1,10 +1,10 @@
 #include "kernels/host/lane.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "kernels/host/streamed_copy.h"
+#include "kernels/lasting_payload.h"
 #include "kernels/step_ready.h"
 
 namespace rondo::host {
@@ -31,16 +31,19 @@ Lane::Lane(const AnySchedule& schedule,
   targets_.reserve(send_.size() + 2);
   copies_.reserve(send_.size() + 1);
   streamed_.reserve(send_.size() + 1);
-  streams_.reserve(send_.size());
+  ways_.reserve(send_.size());
+  places_.reserve(send_.size());
 }
 
 StepResult Lane::tryStep(const Work& work) {
-  if (next_ == size_) return StepResult::kFinished;
+  if (next_ == size_)
+    return unsettledEnd() == nullptr ? StepResult::kFinished : StepResult::kNotReady;
   const Step step = schedule_.step(next_);
   if (!stepReady(step, ends())) return StepResult::kNotReady;
   if (!slotsMatch(step, work)) return StepResult::kMismatch;
+  if (!beginReads(step)) return StepResult::kNotReady;
+  chooseWays(step, work);
   if (step.elems > 0) {
-    chooseStores(step, work);
     for (std::size_t row = 0; row < step.rows.count; ++row)
       runRow(step, row, work);
   }
@@ -52,7 +55,7 @@ StepResult Lane::tryStep(const Work& work) {
 bool Lane::slotMatches(const Step& step, int index, const Work& work) {
   const SlotEntry& entry = recvEnd(step, index).entry();
   return entry.call == work.call &&
-         entry.bytes == step.slotElems() * work.arithmetic.rules.wireBytes(step.recvWire);
+         entry.payloadBytes() == step.slotElems() * work.arithmetic.rules.wireBytes(step.recvWire);
 }
 
 bool Lane::slotsMatch(const Step& step, const Work& work) {
@@ -62,11 +65,56 @@ bool Lane::slotsMatch(const Step& step, const Work& work) {
   return true;
 }
 
-void Lane::chooseStores(const Step& step, const Work& work) {
+/// All, or none: a sender that has withdrawn what it posted has failed, which ends this operation.
+bool Lane::beginReads(const Step& step) {
+  for (int i = 0; i < step.recv.count; ++i) {
+    if (recvEnd(step, i).beginRead()) continue;
+    for (int begun = 0; begun <= i; ++begun)
+      recvEnd(step, begun).cancelRead();
+    return false;
+  }
+  return true;
+}
+
+SendEnd* Lane::unsettledEnd() {
+  if (settled_) return nullptr;
+  const auto found = std::ranges::find_if(send_, [](SendEnd* end) { return !end->settled(); });
+  settled_ = found == send_.end();
+  return settled_ ? nullptr : *found;
+}
+
+/// The payload of the step, if it can stay in the caller's buffers; else null.
+const std::byte* Lane::lastingPayload(const Step& step, const Work& work) {
+  const StepArithmetic& rules = work.arithmetic.rules;
+  const std::size_t bytes = step.elems * rules.elemBytes;
+  if (work.elsewhereBytes == 0 || bytes < work.elsewhereBytes) return nullptr;
+  switch (rondo::lastingPayload(step, rules, work.inputStays)) {
+    case Source::kInput:
+      return work.buffers.input + step.inputOffset * rules.elemBytes;
+    case Source::kOutput:
+      return work.buffers.output + step.outputOffset * rules.elemBytes;
+    default:
+      return nullptr;
+  }
+}
+
+void Lane::chooseWays(const Step& step, const Work& work) {
   const std::size_t bytes = step.slotElems() * work.arithmetic.rules.wireBytes(step.sendWire);
-  streams_.clear();
-  for (int i = 0; i < step.send.count; ++i)
-    streams_.push_back(sendEnd(step, i).wantsStreamedStores(bytes));
+  const std::byte* const lasting = lastingPayload(step, work);
+  ways_.clear();
+  places_.clear();
+  for (int i = 0; i < step.send.count; ++i) {
+    SendEnd& end = sendEnd(step, i);
+    const auto place = lasting != nullptr ? end.nameOf(lasting, bytes) : std::nullopt;
+    places_.push_back(place.value_or(SlotPlace{}));
+    if (place.has_value()) {
+      ways_.push_back(Way::kElsewhere);
+      settled_ = false;
+    } else {
+      const bool streams = step.elems > 0 && end.wantsStreamedStores(bytes);
+      ways_.push_back(streams ? Way::kStreamed : Way::kStored);
+    }
+  }
 }
 
 void Lane::runRow(const Step& step, std::size_t row, const Work& work) {
@@ -145,7 +193,7 @@ void Lane::gatherOperands(const Step& step, std::size_t row, const Work& work) {
     if (i == step.ownPosition && step.own != Source::kNone) {
       operands_.push_back(ownOperand(step, row, work));
     }
-    operands_.push_back({recvEnd(step, i).slot() + row * rowBytes, formOf(step.recvWire)});
+    operands_.push_back({recvEnd(step, i).payload() + row * rowBytes, formOf(step.recvWire)});
   }
   if (step.ownPosition >= step.recv.count && step.own != Source::kNone) {
     operands_.push_back(ownOperand(step, row, work));
@@ -175,8 +223,10 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
   targets_.clear();
   streamed_.clear();
   for (int i = 0; i < step.send.count; ++i) {
+    const Way way = ways_[static_cast<std::size_t>(i)];
+    if (way == Way::kElsewhere) continue;
     std::byte* slot = sendEnd(step, i).slot() + row * rowBytes;
-    if (streams_[static_cast<std::size_t>(i)]) {
+    if (way == Way::kStreamed) {
       streamed_.push_back(slot);
     } else {
       targets_.push_back({slot, formOf(step.sendWire)});
@@ -197,16 +247,26 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
 void Lane::passSlots(const Step& step, const Work& work) {
   const SlotEntry entry{step.slotElems() * work.arithmetic.rules.wireBytes(step.sendWire),
                         work.call};
-  const bool streamed = work.streamsOutput || std::ranges::any_of(streams_, std::identity());
+  const bool streamed =
+      work.streamsOutput || std::ranges::find(ways_, Way::kStreamed) != ways_.end();
   if (step.elems > 0 && streamed) fenceStreamedStores();
-  for (int i = 0; i < step.send.count; ++i)
-    sendEnd(step, i).post(entry);
+  for (int i = 0; i < step.send.count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (ways_[at] == Way::kElsewhere) {
+      sendEnd(step, i).postElsewhere(entry, places_[at]);
+    } else {
+      sendEnd(step, i).post(entry);
+    }
+  }
   for (int i = 0; i < step.recv.count; ++i)
     recvEnd(step, i).release();
 }
 
 Blocked Lane::blockedOn(const Work& work) {
-  if (next_ == size_) return {};
+  if (next_ == size_) {
+    const SendEnd* const unsettled = unsettledEnd();
+    return unsettled != nullptr ? Blocked{unsettled->peer(), false} : Blocked{};
+  }
   const Step step = schedule_.step(next_);
   for (int i = 0; i < step.recv.count; ++i) {
     RecvEnd& end = recvEnd(step, i);
@@ -217,6 +277,11 @@ Blocked Lane::blockedOn(const Work& work) {
     if (!sendEnd(step, i).slotFree()) return {sendEnd(step, i).peer(), false};
   }
   return {};
+}
+
+void Lane::withdraw(const std::function<void(int)>& onReader) {
+  for (SendEnd* const end : send_)
+    if (!end->withdraw()) onReader(end->peer());
 }
 
 }  // namespace rondo::host

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "collectives/any_schedule.h"
@@ -34,12 +35,17 @@ struct Work {
   /// The output is stored past the caches: it is too large to be found there again, and its lines
   /// need not be read before they are written.
   bool streamsOutput = false;
+  /// Fewest bytes of a payload that stays where it is if the receiver can read it there; 0: all are
+  /// copied into slots.
+  std::size_t elsewhereBytes = 0;
+  /// Input that was sent stays as it is while a receiver may read it; see transports/memory_names.h
+  bool inputStays = false;
 };
 
 enum class StepResult : std::uint8_t {
   kRan,
   kNotReady,  ///< a slot is missing; blockedOn() says whose
-  kFinished,  ///< no step is left
+  kFinished,  ///< no step is left, and nobody reads the caller's buffers
   kMismatch,  ///< a slot belongs to another call or has another length; blockedOn() says whose
 };
 
@@ -61,7 +67,10 @@ class Lane {
        std::size_t scratchBytes);
 
   /// Goes back to the first step, for the next operation with the same plan.
-  void restart() { next_ = 0; }
+  void restart() {
+    next_ = 0;
+    settled_ = true;
+  }
 
   /// Runs the next step if it is ready. Allocates nothing, never blocks.
   StepResult tryStep(const Work& work);
@@ -69,9 +78,20 @@ class Lane {
   /// The peer that keeps the next step from running, after kNotReady or kMismatch.
   Blocked blockedOn(const Work& work);
 
+  /// For an operation that has failed: takes back what peers could read of the caller's buffers.
+  /// @param onReader called with each peer that reads there still; then ask again
+  void withdraw(const std::function<void(int)>& onReader);
+
  private:
   /// What is folded or copied before it is streamed on: it stays in a first-level cache.
   static constexpr std::size_t kPieceBytes = 8192;
+
+  /// How a payload gets to one receiver.
+  enum class Way : std::uint8_t {
+    kStored,
+    kStreamed,  ///< stored past the caches
+    kElsewhere  ///< it stays where it is
+  };
 
   /// What kernels/step_ready.h asks of the connections.
   struct Ends {
@@ -95,8 +115,11 @@ class Lane {
 
   bool slotMatches(const Step& step, int index, const Work& work);
   bool slotsMatch(const Step& step, const Work& work);
+  bool beginReads(const Step& step);
+  SendEnd* unsettledEnd();
   void runRow(const Step& step, std::size_t row, const Work& work);
-  void chooseStores(const Step& step, const Work& work);
+  static const std::byte* lastingPayload(const Step& step, const Work& work);
+  void chooseWays(const Step& step, const Work& work);
   void copyRow(std::size_t bytes);
   void foldRow(const Step& step, const Work& work);
   void bringStreamSourceToFront(Form form);
@@ -112,12 +135,14 @@ class Lane {
   std::vector<RecvEnd*> recv_;
   std::vector<std::byte> scratch_;
   std::size_t next_ = 0;
+  bool settled_ = true;  // whether nothing of this operation is elsewhere
   // Rebuilt by each row of each step; members so that running allocates nothing.
   std::vector<Operand> operands_;
   std::vector<Target> targets_;
   std::vector<void*> copies_;
   std::vector<std::byte*> streamed_;  // slots of this row that are stored past the caches
-  std::vector<bool> streams_;         // by send end of this step
+  std::vector<Way> ways_;             // by send end of this step
+  std::vector<SlotPlace> places_;     // likewise; of those whose way is kElsewhere
   std::vector<std::byte> piece_;      // what is streamed and stored nowhere else
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,16 +32,22 @@ class MessageLane {
   };
 
   /// Ends by round; null where a round has none. Not owned, nor is `messages`, by number.
+  /// @param elsewhereBytes as Work::elsewhereBytes
   MessageLane(MessageTable table,
               std::vector<SendEnd*> send,
               std::vector<RecvEnd*> recv,
-              std::span<const MessageMemory> messages);
+              std::span<const MessageMemory> messages,
+              std::size_t elsewhereBytes);
 
   /// Runs the next step if it is ready. Never blocks. After kMismatch wait() says whose slot it is.
   StepResult tryStep();
 
-  /// What keeps the next step from running; nothing if it could run, or none is left.
+  /// What keeps the next step from running, or the last one's payload from being released; nothing
+  /// if a step could run, or there is nothing to wait for.
   std::optional<Wait> wait();
+
+  /// As Lane::withdraw().
+  void withdraw(const std::function<void(int)>& onReader);
 
  private:
   struct Ends {
@@ -53,14 +60,19 @@ class MessageLane {
   };
 
   bool slotMatches(const MessageStep& step) const;
-  void move(const MessageStep& step);
+  void send(const MessageStep& step);
+  void receive(const MessageStep& step);
+  std::optional<Wait> unsettled() const;
 
   MessageTable table_;
   std::size_t size_;
   std::vector<SendEnd*> send_;
   std::vector<RecvEnd*> recv_;
   std::span<const MessageMemory> messages_;
+  std::size_t elsewhereBytes_;
   std::size_t next_ = 0;
+  /// By round: the last message of which a payload was not copied; empty: there are none.
+  std::vector<std::optional<std::size_t>> elsewhere_;
 };
 
 }  // namespace rondo::host

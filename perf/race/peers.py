@@ -195,15 +195,19 @@ def gloo() -> Peer:
 
 RONDO = "rondo"
 IDEAL = "ideal"
+# Whose ranks read each other's buffers, as the ideal's do: compared with that, in a table of theirs.
+THREADS = "rondo-threads"
+MAPPED = "rondo-mapped"
 # Not peers: what is judged, and the limit.
-OWN = (RONDO, "rondo-threads", IDEAL)
+OWN = (RONDO, THREADS, MAPPED, IDEAL)
 
 
 def all_peers() -> Dict[str, Peer]:
     """By name, in the order of tables."""
     peers = [
         Peer(RONDO, "race_rondo_processes"),
-        Peer("rondo-threads", "race_rondo_threads"),
+        Peer(THREADS, "race_rondo_threads"),
+        Peer(MAPPED, "race_rondo_mapped"),
         Peer(IDEAL, "race_ideal"),
         debian_open_mpi("openmpi", {"pml": "ob1", "btl": "vader,self"}, {}),
         debian_open_mpi("openmpi-ucx",

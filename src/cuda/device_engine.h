@@ -42,6 +42,11 @@ class DeviceEngine {
   /// @errors InvalidArgument, InvalidUsage, NotSupported; nothing was changed.
   Status check(const CollectiveCall& call, const PlanRequest& request, Stream stream) const;
 
+  /// Whether `buffer` is memory of this device.
+  /// @param name of the argument, for the message
+  /// @errors InvalidArgument
+  Status checkBuffer(const char* name, const void* buffer) const;
+
   /// Whether the device can run `plan`. Pure.
   /// @errors NotSupported
   Status checkPlan(const PlanRequest& request, const Plan& plan) const;
@@ -94,7 +99,6 @@ class DeviceEngine {
   void leaveBehind();
   bool closedByOthers(Deadline deadline);
   void retire(std::unique_ptr<DeviceOperation> operation);
-  Status checkBuffer(const char* name, const void* buffer) const;
   Status checkStream(Stream stream) const;
   LaunchPart partOf(const DeviceOperation& operation,
                     const CollectiveCall& call,

@@ -11,16 +11,17 @@
 
 #include "rondo/nccl/nccl.h"
 #include "rondo/rondo.h"
+#include "src/communicator.h"
 #include "src/communicator_handles.h"
 #include "src/log.h"
 #include "src/nccl/calls_underway.h"
 #include "src/nccl/comm_config.h"
 #include "src/nccl/environment.h"
 #include "src/nccl/failures.h"
-#include "src/nccl/memory.h"
 #include "src/nccl/placement.h"
 #include "src/nccl/thread_group.h"
 #include "src/nccl/values.h"
+#include "src/program_memory.h"
 
 namespace rondo::nccl {
 
@@ -237,7 +238,9 @@ ncclResult_t pncclMemAlloc(void** ptr, size_t size) {
   return rondo::nccl::guarded("ncclMemAlloc", [&]() -> Status {
     rondo::nccl::adoptEnvironment();
     RONDO_RETURN_IF_ERROR(rondo::nccl::checkPresent("ptr", ptr));
-    const rondo::Result<void*> memory = rondo::nccl::allocateMemory(size);
+    const rondo::Result<std::optional<int>> device = rondo::nccl::chosenDevice();
+    RONDO_RETURN_IF_ERROR(device.status());
+    const rondo::Result<void*> memory = rondo::allocateMemory(size, *device);
     RONDO_RETURN_IF_ERROR(memory.status());
     *ptr = *memory;
     return {};
@@ -245,7 +248,7 @@ ncclResult_t pncclMemAlloc(void** ptr, size_t size) {
 }
 
 ncclResult_t pncclMemFree(void* ptr) {
-  return rondo::nccl::guarded("ncclMemFree", [&] { return rondo::nccl::freeMemory(ptr); });
+  return rondo::nccl::guarded("ncclMemFree", [&] { return rondo::freeMemory(ptr); });
 }
 
 // ---- communicators ------------------------------------------------------------------------------
@@ -351,21 +354,27 @@ ncclResult_t pncclCommCuDevice(const ncclComm_t comm, int* device) {
   });
 }
 
-// ---- registration: there is nothing to do, as Rondo finds out about buffers by itself
-// -------------
+// ---- registration
+// -----------------------------------------------------------------------------
 
-ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t /*size*/, void** handle) {
+ncclResult_t pncclCommRegister(const ncclComm_t comm, void* buff, size_t size, void** handle) {
   return rondo::nccl::guarded("ncclCommRegister", [&]() -> Status {
-    RONDO_RETURN_IF_ERROR(rondo::findCommunicator(asRondo(comm)).status());
+    const rondo::Result<rondo::Communicator*> communicator = rondo::findCommunicator(asRondo(comm));
+    RONDO_RETURN_IF_ERROR(communicator.status());
     RONDO_RETURN_IF_ERROR(rondo::nccl::checkPresent("handle", handle));
-    *handle = buff;
+    const rondo::Result<std::uint64_t> made = (*communicator)->registerMemory(buff, size);
+    RONDO_RETURN_IF_ERROR(made.status());
+    *handle = reinterpret_cast<void*>(*made);
     return {};
   });
 }
 
-ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* /*handle*/) {
-  return rondo::nccl::guarded("ncclCommDeregister",
-                              [&] { return rondo::findCommunicator(asRondo(comm)).status(); });
+ncclResult_t pncclCommDeregister(const ncclComm_t comm, void* handle) {
+  return rondo::nccl::guarded("ncclCommDeregister", [&]() -> Status {
+    const rondo::Result<rondo::Communicator*> communicator = rondo::findCommunicator(asRondo(comm));
+    RONDO_RETURN_IF_ERROR(communicator.status());
+    return (*communicator)->deregister(reinterpret_cast<std::uint64_t>(handle));
+  });
 }
 
 ncclResult_t pncclCommWindowRegister(

@@ -19,20 +19,4 @@ Result<std::optional<int>> chosenDevice() {
   return config->device;
 }
 
-Status withContextOf(const cuda::Driver& driver, int device, const std::function<Status()>& body) {
-  int current = 0;
-  if (driver.contextDevice(&current) == cuda::kSuccess && current == device) return body();
-  int handle = 0;
-  RONDO_RETURN_IF_ERROR(driver.check(driver.deviceGet(&handle, device),
-                                     fmt::format("finding CUDA device {}", device)));
-  cuda::Context context = nullptr;
-  RONDO_RETURN_IF_ERROR(driver.check(driver.primaryContextRetain(&context, handle),
-                                     fmt::format("opening CUDA device {}", device)));
-  RONDO_RETURN_IF_ERROR(
-      driver.check(driver.contextPush(context), fmt::format("entering CUDA device {}", device)));
-  const Status done = body();
-  (void)driver.contextPop(&context);
-  return done;
-}
-
 }  // namespace rondo::nccl

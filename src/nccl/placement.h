@@ -2,7 +2,6 @@
 // layer where there is one, and memory of the host where there is none. RONDO_DEVICE overrules.
 #pragma once
 
-#include <functional>
 #include <optional>
 
 #include "src/cuda/driver.h"
@@ -17,10 +16,5 @@ std::optional<int> currentDevice();
 /// The device of a communicator that the calling thread makes now; empty: memory of the host.
 /// @errors InvalidArgument (a value in the environment)
 Result<std::optional<int>> chosenDevice();
-
-/// Runs `body` with a context of `device` current: the thread's own if it is of that device, else
-/// the device's primary one, which then stays open, as what is made in it lives on.
-/// @errors SystemError, those of `body`
-Status withContextOf(const cuda::Driver& driver, int device, const std::function<Status()>& body);
 
 }  // namespace rondo::nccl

@@ -28,6 +28,12 @@ set(rondo_matrix_share RONDOTEST_SHARE=0/3)
 rondo_add_command_test(collective_streamed_matrix_test LABELS collective TIMEOUT 600
   COMMAND ${CMAKE_COMMAND} -E env RONDO_STORES=streamed ${rondo_matrix_share}
     $<TARGET_FILE:collective_matrix_test>)
+rondo_add_command_test(collective_in_place_matrix_test LABELS collective TIMEOUT 600
+  COMMAND ${CMAKE_COMMAND} -E env RONDO_ZERO_COPY_BYTES=1 ${rondo_matrix_share}
+    $<TARGET_FILE:collective_matrix_test>)
+rondo_add_test(collective_memory_test LABELS collective
+  SOURCES memory_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
 rondo_add_test(collective_axis_test LABELS collective TIMEOUT 600
   SOURCES axis_test.cc
   LIBRARIES rondo_collective_harness)

@@ -53,7 +53,7 @@ class RaceTest(unittest.TestCase):
 
     def test_every_cell_is_measured_and_right(self):
         out = self.folder / "race.jsonl"
-        run(FOLDER / "race", "--no-build", "--build", BUILD, "--peers", "rondo,rondo-threads,ideal",
+        run(FOLDER / "race", "--no-build", "--build", BUILD, "--peers", "rondo,rondo-threads,rondo-mapped,ideal",
             "--sizes", "8,4K", "--types", "float,bfloat16,half", "--places", "out,in",
             "--ranks", "2,3", "--rounds", "1", "--budget", "0.001", "--deadline", "60",
             "--out", out)
@@ -63,7 +63,7 @@ class RaceTest(unittest.TestCase):
         ideal = [line for line in cells if line["peer"] == "ideal"]
         # 7 operations out of place and 5 in place, 3 types, 2 sizes, 2 numbers of ranks.
         self.assertEqual(len(ideal), (7 + 5) * 3 * 2 * 2)
-        for peer in ("rondo", "rondo-threads"):
+        for peer in ("rondo", "rondo-threads", "rondo-mapped"):
             mine = [line for line in cells if line["peer"] == peer]
             self.assertGreaterEqual(len(mine), (5 + 5) * 3 * 2 * 2)
         images = self.folder / "images"
@@ -87,6 +87,14 @@ class RaceTest(unittest.TestCase):
                             cell("ideal", 0, time_us=1.0), cell("ideal", 1, time_us=1.0)])
         self.assertIn("| mpich | 0.44 (0.40 - 0.50) | 22 % |", text)
         self.assertIn("| all | 0.44 | 0.44 | 0.44 | 0 | 1 |", text)
+
+    def test_buffers_that_all_can_read_are_a_table_of_their_own(self):
+        text = self.report([RUN, cell("rondo", 0, time_us=4.0), cell("mpich", 0, time_us=6.0),
+                            cell("rondo-mapped", 0, time_us=2.0), cell("ideal", 0, time_us=1.0)])
+        self.assertIn("| mpich | 1.50 (1.50 - 1.50) | 25 % |", text)
+        self.assertIn("out of place: buffers that all ranks can read**", text)
+        self.assertIn("| size | ideal | rondo-mapped | ideal / rondo-mapped |", text)
+        self.assertIn("| 0.50 (0.50 - 0.50) |", text)
 
     def test_wrong_results_do_not_win(self):
         text = self.report([RUN, cell("rondo", 0, time_us=2.0),

@@ -12,14 +12,19 @@
 
 namespace rondo::verifier {
 
+struct RankState;
+
 /// What a step puts into the slots it sends; all of them share it.
 struct Payload {
   std::vector<Value> values;
   Wire wire = Wire::kNative;
   std::size_t call = 0;
-  RankSet arrived;          ///< ranks known to have begun the call
-  std::uint16_t waves = 0;  ///< connections on the longest chain of steps that led here
-  int uses = 0;             ///< slots that hold it
+  RankSet arrived;                 ///< ranks known to have begun the call
+  std::uint16_t waves = 0;         ///< connections on the longest chain of steps that led here
+  int uses = 0;                    ///< slots that hold it
+  Source lasting = Source::kNone;  ///< the sender's buffer that it was left in; kNone: it is copied
+  std::size_t offset = 0;          ///< there
+  const RankState* sender = nullptr;
 };
 
 /// Keeps payloads for reuse.

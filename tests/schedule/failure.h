@@ -44,6 +44,8 @@ enum class Failure : std::uint8_t {
   kIncomplete,        ///< a result lacks contributions
   kWrongOrder,        ///< all contributions, added or rounded otherwise than promised
   kBarrierPassed,     ///< a rank left a barrier that somebody had not entered
+  kPayloadChanged,    ///< a payload that was left in a buffer was read when it had changed
+  kPayloadGone,       ///< ... when the sender's call was over
   kCost,              ///< cost() differs from what was counted
   kNoExpectation,     ///< the verifier does not know the order that this algorithm promises
 };
@@ -81,6 +83,8 @@ inline constexpr std::string_view kFailureNames[] = {"none",
                                                      "incomplete",
                                                      "wrong order",
                                                      "barrier passed",
+                                                     "payload changed",
+                                                     "payload gone",
                                                      "cost",
                                                      "no expectation"};
 static_assert(std::size(kFailureNames) == static_cast<std::size_t>(Failure::kNoExpectation) + 1);

@@ -135,4 +135,25 @@ std::size_t verifyAllShapes(AlgorithmId algorithm, int ranks) {
   return runs;
 }
 
+std::string verifyLeftPayloads(AlgorithmId algorithm, int ranks, bool inputAlways) {
+  const auto least = static_cast<std::size_t>(algorithmInfo(algorithm).minSlots);
+  for (const int root : rootsToTry(algorithm, ranks)) {
+    for (const bool inPlace : {false, true}) {
+      for (const Call& call : callsOfAllShapes(algorithm, ranks, root, inPlace)) {
+        for (int run = 0; run < 2 * ranks; ++run) {
+          Setup setup{.ranks = ranks, .slots = run % 2 == 0 ? least : 8, .leavesPayloads = true};
+          setup.laziest = run / 2;
+          if (inputAlways) setup.fault = ExecutorFault::kTakeInputForStable;
+          const Report report = verify(setup, {&call, 1});
+          if (!report.ok()) {
+            return joined(report.text(), "\n  ", call.text(), ", ", ranks, " ranks, ", setup.slots,
+                          " slots, laziest ", setup.laziest);
+          }
+        }
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace rondo::verifier

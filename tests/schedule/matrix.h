@@ -26,4 +26,10 @@ std::vector<int> rootsToTry(AlgorithmId algorithm, int ranks);
 /// @returns the number of runs
 std::size_t verifyAllShapes(AlgorithmId algorithm, int ranks);
 
+/// Verifies the same, with payloads left in buffers, each rank once being the one that reads as
+/// late as it can.
+/// @param inputAlways input is left in its place whatever AlgorithmInfo::storesOverSentInput says
+/// @returns the first failure, which is not reported; "" if there is none
+std::string verifyLeftPayloads(AlgorithmId algorithm, int ranks, bool inputAlways);
+
 }  // namespace rondo::verifier

@@ -38,6 +38,20 @@ TEST_P(ScheduleMatrix, UpTo128Ranks) {
   }
 }
 
+/// Whatever the order in which ranks run: what could change before it is read does, if its reader
+/// waits as long as it can.
+TEST_P(ScheduleMatrix, PayloadsLeftInBuffersStayUntilTheyAreRead) {
+  for (int ranks = 1; ranks <= 8; ++ranks)
+    EXPECT_EQ(verifyLeftPayloads(GetParam(), ranks, false), "");
+}
+
+TEST_P(ScheduleMatrix, StoresOverSentInputExactlyWhereItSaysSo) {
+  std::string failure;
+  for (int ranks = 1; ranks <= 6 && failure.empty(); ++ranks)
+    failure = verifyLeftPayloads(GetParam(), ranks, true);
+  EXPECT_EQ(!failure.empty(), algorithmInfo(GetParam()).storesOverSentInput) << failure;
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry,
                          ScheduleMatrix,
                          testing::ValuesIn(allAlgorithms()),

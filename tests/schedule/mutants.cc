@@ -139,6 +139,30 @@ void addExecutorMutants(std::vector<Mutant>& all) {
                                ExecutorFault::kRoundSums, {Failure::kWrongOrder}, {1, 2, 8}));
 }
 
+/// Of an executor that leaves payloads in buffers, seen by a rank that reads as late as it can.
+Mutant payloadMutant(
+    std::string name, std::string bug, const Call& call, ExecutorFault fault, Failure expected) {
+  Mutant mutant{std::move(name), std::move(bug), call, {expected}, {2, 8}};
+  mutant.fault = fault;
+  mutant.leavesPayloads = true;
+  mutant.laziest = 2;
+  return mutant;
+}
+
+void addPayloadMutants(std::vector<Mutant>& all) {
+  all.push_back(payloadMutant(
+      "payload_stored_over", "in place, input that was sent is left where results are stored",
+      inPlace(kOneShot), ExecutorFault::kTakeInputForStable, Failure::kPayloadChanged));
+  all.push_back(payloadMutant("returns_before_read",
+                              "the sender returns when its steps are done: its program may change "
+                              "the buffer that others still read",
+                              singleLoop(kBroadcast), ExecutorFault::kReturnBeforeRead,
+                              Failure::kPayloadGone));
+  all.push_back(payloadMutant("returns_before_result_is_read",
+                              "the same of a result that others are to collect", kTwoShot,
+                              ExecutorFault::kReturnBeforeRead, Failure::kPayloadGone));
+}
+
 void addOrderMutants(std::vector<Mutant>& all) {
   all.push_back(scheduleMutant("swapped_steps", "two turns of the ring exchanged on one rank",
                                kRing, {Failure::kMixedElements}, onRank(1, swapSteps(1, 2))));
@@ -339,6 +363,7 @@ void addArithmeticMutants(std::vector<Mutant>& all) {
 std::vector<Mutant> allMutants() {
   std::vector<Mutant> all;
   addExecutorMutants(all);
+  addPayloadMutants(all);
   addOrderMutants(all);
   addPlaceMutants(all);
   addPeerMutants(all);

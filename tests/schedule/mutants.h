@@ -24,6 +24,8 @@ struct Mutant {
   ExecutorFault fault = ExecutorFault::kNone;
   std::uint64_t order = 0;  ///< of execution, as in Setup
   int ranks = 5;
+  bool leavesPayloads = false;  ///< as in Setup
+  int laziest = -1;             ///< likewise
 };
 
 /// For GoogleTest.

@@ -14,6 +14,8 @@ Setup correctSetup(const Mutant& mutant, std::size_t slots) {
   setup.ranks = mutant.ranks;
   setup.slots = slots;
   setup.order = mutant.order;
+  setup.leavesPayloads = mutant.leavesPayloads;
+  setup.laziest = mutant.laziest;
   return setup;
 }
 

@@ -33,7 +33,7 @@ Failure RankMemory::checkRow(Sink to, std::size_t at, std::size_t elems) const {
   return fits ? Failure::kNone : Failure::kOutOfRange;
 }
 
-RankMemory::Cell* RankMemory::alias(std::size_t at) {
+const RankMemory::Cell* RankMemory::alias(std::size_t at) const {
   if (!call_.inPlace) return nullptr;
   const std::ptrdiff_t place = static_cast<std::ptrdiff_t>(at) + call_.aliasShift(rank_);
   const bool shared = place >= 0 && static_cast<std::size_t>(place) < output_.size();
@@ -43,9 +43,9 @@ RankMemory::Cell* RankMemory::alias(std::size_t at) {
 Failure RankMemory::read(
     Source from, std::size_t at, std::size_t step, std::size_t index, Value& value) {
   if (from == Source::kInput) {
-    if (Cell* const cell = alias(at)) {
+    if (const Cell* const cell = alias(at)) {
       if (cell->written) return Failure::kInputOverwritten;
-      mark(*cell, step, index);
+      mark(output_[static_cast<std::size_t>(cell - output_.data())], step, index);
     }
     value = Value::input(callIndex_, rank_, at);
     return Failure::kNone;
@@ -67,6 +67,18 @@ Failure RankMemory::write(
   cell.value = value;
   cell.written = true;
   return Failure::kNone;
+}
+
+bool RankMemory::holds(Source buffer, std::size_t at, const std::vector<Value>& values) const {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool isInput = buffer == Source::kInput;
+    const Cell* const cell = isInput ? alias(at + i) : &output_[at + i];
+    if (isInput && (cell == nullptr || !cell->written)) continue;  // nothing was stored over it
+    const bool same = cell->written && cell->value.element == values[i].element &&
+                      cell->value.expression == values[i].expression;
+    if (!same) return false;
+  }
+  return true;
 }
 
 }  // namespace rondo::verifier

@@ -27,6 +27,9 @@ class RankMemory {
   /// Stores an element of a checked row as element `index` of step `step`.
   Failure write(Sink to, std::size_t at, std::size_t step, std::size_t index, const Value& value);
 
+  /// Whether `values` are what lies at `at` of the input or output now.
+  bool holds(Source buffer, std::size_t at, const std::vector<Value>& values) const;
+
   std::size_t outputElems() const { return output_.size(); }
 
   /// The stored output element; null where none was stored.
@@ -50,7 +53,7 @@ class RankMemory {
   Failure checkUserRow(std::size_t at, std::size_t elems, std::size_t size) const;
 
   /// The output cell that input element `at` shares its place with; null if none.
-  Cell* alias(std::size_t at);
+  const Cell* alias(std::size_t at) const;
 
   const Call& call_;
   std::size_t callIndex_;

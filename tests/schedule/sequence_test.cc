@@ -57,7 +57,11 @@ void verifySequences(std::uint64_t firstSeed, int count, int minRanks, int maxRa
     constexpr std::size_t kDepths[] = {1, 2, 3, 8};
     const std::size_t slots = kDepths[random.upTo(3)];
     const std::vector<Call> sequence = random.sequence(ranks, calls, static_cast<int>(slots));
-    const Setup setup{.ranks = ranks, .slots = slots, .order = random.upTo(2) * (seed + 1)};
+    const Setup setup{.ranks = ranks,
+                      .slots = slots,
+                      .order = random.upTo(2) * (seed + 1),
+                      .leavesPayloads = random.between(0, 1) != 0,
+                      .laziest = random.between(-1, ranks - 1)};
     const Report report = verify(setup, sequence);
     ASSERT_TRUE(report.ok()) << "seed " << seed << ": " << report.text() << "\n  " << ranks
                              << " ranks, " << slots << " slots, "

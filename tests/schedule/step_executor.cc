@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/lasting_payload.h"
 #include "kernels/step_ready.h"
 
 namespace rondo::verifier {
@@ -127,10 +128,42 @@ bool StepExecutor::openReceived(RankState& state) {
     if (payload->wire != step.recvWire) {
       return fail(state, Failure::kWireMismatch, "from rank ", peer);
     }
+    if (!checkLeftPayload(state, *payload)) return false;
     received_.push_back(payload);
     state.recvUsed[entry] = true;
     state.arrived.add(payload->arrived);
     state.waves = std::max(state.waves, static_cast<std::uint16_t>(payload->waves + 1));
+  }
+  return true;
+}
+
+bool StepExecutor::checkLeftPayload(const RankState& state, const Payload& payload) {
+  if (payload.lasting == Source::kNone) return true;
+  const RankState& sender = *payload.sender;
+  if (sender.callIndex != payload.call) {
+    return fail(state, Failure::kPayloadGone, "rank ", sender.rank, " has left call ",
+                payload.call);
+  }
+  if (!sender.memory->holds(payload.lasting, payload.offset, payload.values)) {
+    return fail(state, Failure::kPayloadChanged, "rank ", sender.rank, " element ", payload.offset);
+  }
+  return true;
+}
+
+/// Which buffer the payload of the current step is left in.
+Source StepExecutor::lastingPayload(const RankState& state) const {
+  if (!setup_.leavesPayloads || state.step.slotElems() == 0) return Source::kNone;
+  const Call& call = *state.call;
+  const bool inputStays = !call.inPlace || !call.info().storesOverSentInput ||
+                          setup_.fault == ExecutorFault::kTakeInputForStable;
+  return rondo::lastingPayload(
+      state.step, arithmeticOf(call.collective(), DataType::kFloat32, ReduceOp::kSum, setup_.ranks),
+      inputStays);
+}
+
+bool StepExecutor::settled(const RankState& state) {
+  for (std::size_t entry = 0; entry < state.sendEnds.size(); ++entry) {
+    if (state.sendEnds[entry]->released() < state.leftUpTo[entry]) return false;
   }
   return true;
 }
@@ -249,6 +282,9 @@ bool StepExecutor::send(RankState& state) {
   payload->call = state.callIndex;
   payload->arrived = state.arrived;
   payload->waves = state.waves;
+  payload->lasting = lastingPayload(state);
+  payload->offset = payload->lasting == Source::kInput ? step.inputOffset : step.outputOffset;
+  payload->sender = &state;
   const bool wide = step.sendWire == Wire::kAccumulator;
   if (!wide || setup_.fault == ExecutorFault::kRoundSums) {
     for (Value& value : payload->values)
@@ -267,6 +303,7 @@ bool StepExecutor::send(RankState& state) {
     }
     to.write(state.sendSlots[i], payload, connections_.slots(), connections_.pool());
     state.sendUsed[entry] = true;
+    if (payload->lasting != Source::kNone) state.leftUpTo[entry] = to.posted();
   }
   const auto copies = static_cast<std::size_t>(step.send.count);
   state.counted.slotsSent += copies;
@@ -289,6 +326,7 @@ std::string StepExecutor::waitsFor(const RankState& state) const {
   const Step& step = state.step;
   std::string text =
       joined("rank ", state.rank, " call ", state.callIndex, " step ", state.index, " waits for");
+  if (state.index == state.size) return text + " its payloads to be read";
   for (int entry = step.recv.first; entry < step.recv.first + step.recv.count; ++entry) {
     if (ends.recvSlotFull(entry)) continue;
     text += joined(" a full slot from ", state.schedule->recvPeer(entry));

@@ -24,6 +24,9 @@ struct RankState {
   std::vector<Connection*> sendEnds;  ///< by entry of the send table
   std::vector<bool> recvUsed;
   std::vector<bool> sendUsed;
+  /// By entry of the send table: slots posted up to the last one whose payload was left in a buffer
+  /// by this call.
+  std::vector<std::uint64_t> leftUpTo;
 
   std::size_t size = 0;                  ///< of the schedule
   std::size_t index = 0;                 ///< of the current step
@@ -50,6 +53,9 @@ class StepExecutor {
   /// Runs the current step if it is ready and loads the next one.
   Progress tryStep(RankState& state);
 
+  /// True if nobody can read a payload that the call has left in its buffers.
+  static bool settled(const RankState& state);
+
   /// What the current step waits for, in words.
   std::string waitsFor(const RankState& state) const;
 
@@ -75,6 +81,8 @@ class StepExecutor {
   void begin(RankState& state);
   bool finish(RankState& state);
   bool openReceived(RankState& state);
+  bool checkLeftPayload(const RankState& state, const Payload& payload);
+  Source lastingPayload(const RankState& state) const;
   bool checkRows(const RankState& state);
   bool fold(RankState& state);
   bool foldElement(RankState& state, std::size_t row, std::size_t column, Value& sum);

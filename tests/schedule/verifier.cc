@@ -116,14 +116,23 @@ bool Run::runRound(bool& moved) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (setup_.order != 0) std::shuffle(order.begin(), order.end(), random_);
   for (const std::size_t rank : order) {
+    if (static_cast<int>(rank) == setup_.laziest) continue;
     const std::size_t burst = setup_.order == 0 ? 1 : std::size_t{1} << random_() % 8;
     if (!runRank(ranks_[rank], burst, moved)) return false;
   }
-  return true;
+  if (moved || setup_.laziest < 0) return true;
+  return runRank(ranks_[static_cast<std::size_t>(setup_.laziest)], 1, moved);
 }
 
 bool Run::runRank(RankState& state, std::size_t burst, bool& moved) {
   for (std::size_t i = 0; i < burst && !finished(state); ++i) {
+    if (state.index == state.size) {  // but what it has sent may be read still
+      const std::size_t call = state.callIndex;
+      if (!leaveFinished(state)) return false;
+      if (state.callIndex == call) return true;
+      moved = true;
+      continue;
+    }
     const Progress progress = executor_.tryStep(state);
     if (progress == Progress::kFailed) return failedStep();
     if (progress == Progress::kBlocked) return true;
@@ -153,12 +162,15 @@ bool Run::enter(RankState& state, std::size_t callIndex) {
     state.sendEnds.push_back(&connections_.between(state.rank, state.schedule->sendPeer(entry)));
   state.recvUsed.assign(state.recvEnds.size(), false);
   state.sendUsed.assign(state.sendEnds.size(), false);
+  state.leftUpTo.assign(state.sendEnds.size(), 0);
   return executor_.load(state) || failedStep();
 }
 
 /// Leaves every call that has no step left, and enters the next one.
 bool Run::leaveFinished(RankState& state) {
   while (!finished(state) && state.index == state.size) {
+    const bool returnsAtOnce = setup_.fault == ExecutorFault::kReturnBeforeRead;
+    if (!returnsAtOnce && !StepExecutor::settled(state)) return true;
     if (!leave(state) || !enter(state, state.callIndex + 1)) return false;
   }
   return true;

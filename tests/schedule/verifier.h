@@ -24,13 +24,15 @@ namespace rondo::verifier {
 /// What an executor may get wrong; for tests of the verifier itself.
 enum class ExecutorFault : std::uint8_t {
   kNone,
-  kNeverRelease,       ///< received slots are never given back
-  kReleaseBeforeRead,  ///< received slots are given back before they were read
-  kPostBeforeWrite,    ///< sent slots become visible before they were written
-  kIgnoreFullSlots,    ///< does not wait for slots to receive
-  kIgnoreFreeSlots,    ///< does not wait for slots to send in
-  kOwnFirst,           ///< folds the own contribution first, whatever ownPosition says
-  kRoundSums,          ///< rounds sums that travel in the accumulator's type
+  kNeverRelease,        ///< received slots are never given back
+  kReleaseBeforeRead,   ///< received slots are given back before they were read
+  kPostBeforeWrite,     ///< sent slots become visible before they were written
+  kIgnoreFullSlots,     ///< does not wait for slots to receive
+  kIgnoreFreeSlots,     ///< does not wait for slots to send in
+  kOwnFirst,            ///< folds the own contribution first, whatever ownPosition says
+  kRoundSums,           ///< rounds sums that travel in the accumulator's type
+  kTakeInputForStable,  ///< leaves input where it is whatever will be stored over it
+  kReturnBeforeRead,    ///< ends a call while its payloads may still be read
 };
 
 /// Makes the schedule of one rank in one call.
@@ -41,6 +43,11 @@ struct Setup {
   int ranks = 1;            ///< <= kMaxRanks
   std::size_t slots = 2;    ///< per connection
   std::uint64_t order = 0;  ///< 0: ranks run in turn; otherwise the seed of a random order
+  /// Payloads are left in the buffers where kernels/lasting_payload.h says that they may.
+  bool leavesPayloads = false;
+  /// A rank that runs only when no other one can; -1: none. If something could change what this
+  /// rank is going to read, it does so now.
+  int laziest = -1;
   ExecutorFault fault = ExecutorFault::kNone;
   ScheduleMaker make = makeSchedule;
 };

@@ -74,6 +74,7 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_SLOT_MEMORY_BYTES", "1000000"},
                               {"RONDO_STORES", "streamed"},
                               {"RONDO_MAILBOX_BYTES", "512"},
+                              {"RONDO_ZERO_COPY_BYTES", "4096"},
                               {"RONDO_OPERATION_TIMEOUT_MS", "0"},
                               {"RONDO_WARNING_MS", "250"},
                               {"RONDO_INIT_TIMEOUT_MS", "1500"},
@@ -111,6 +112,7 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.slotMemoryBytes, 1000000u);
   EXPECT_EQ(config.stores, host::StorePolicy::kStreamed);
   EXPECT_EQ(config.mailboxBytes, 512u);
+  EXPECT_EQ(config.zeroCopyBytes, 4096u);
   EXPECT_EQ(config.device, 3);
   EXPECT_EQ(config.cudaProtocol, device::Protocol::kWideLines);
   EXPECT_EQ(config.operationTimeout, milliseconds(0));

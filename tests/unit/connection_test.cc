@@ -1,5 +1,6 @@
 #include "transports/connection.h"
 
+#include <array>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -60,6 +61,49 @@ TEST_P(ConnectionTest, CarriesPayloadsInOrderBetweenThreads) {
   }
   sender.join();
   EXPECT_EQ(wrong, 0U);
+}
+
+TEST_P(ConnectionTest, CarriesPayloadsThatStayWhereTheyAre) {
+  const std::array<std::byte, 1000> here{std::byte{3}};
+  const auto place = send_.nameOf(here.data(), here.size());
+  ASSERT_TRUE(place.has_value());
+  EXPECT_TRUE(send_.settled());
+  send_.postElsewhere({here.size(), 7}, *place);
+  EXPECT_FALSE(send_.settled());
+  ASSERT_TRUE(recv_.slotFull());
+  EXPECT_EQ(recv_.entry().payloadBytes(), here.size());
+  ASSERT_TRUE(recv_.beginRead());
+  EXPECT_EQ(recv_.payload(), here.data());
+  recv_.release();
+  EXPECT_TRUE(send_.settled());
+  // What follows in the same slots is in these.
+  for (std::uint32_t k = 0; k < GetParam(); ++k)
+    send_.post({k, 7});
+  EXPECT_TRUE(send_.settled());
+  ASSERT_TRUE(recv_.slotFull());
+  ASSERT_TRUE(recv_.beginRead());
+  EXPECT_EQ(recv_.payload(), recv_.slot());
+}
+
+TEST_P(ConnectionTest, GivesAwayNothingThatWasWithdrawn) {
+  const std::array<std::byte, 1000> here{};
+  send_.postElsewhere({here.size(), 7}, *send_.nameOf(here.data(), here.size()));
+  ASSERT_TRUE(recv_.slotFull());
+  EXPECT_TRUE(send_.withdraw());
+  EXPECT_FALSE(recv_.beginRead());
+  recv_.cancelRead();
+  EXPECT_TRUE(send_.withdraw());
+}
+
+TEST_P(ConnectionTest, WithdrawsOnlyWhenNobodyReads) {
+  const std::array<std::byte, 1000> here{};
+  send_.postElsewhere({here.size(), 7}, *send_.nameOf(here.data(), here.size()));
+  ASSERT_TRUE(recv_.slotFull());
+  ASSERT_TRUE(recv_.beginRead());
+  EXPECT_FALSE(send_.withdraw());
+  EXPECT_FALSE(send_.withdraw());
+  recv_.release();
+  EXPECT_TRUE(send_.withdraw());
 }
 
 INSTANTIATE_TEST_SUITE_P(Slots, ConnectionTest, ::testing::Values(1U, 2U, 3U, 8U, kMaxSlots));

@@ -177,6 +177,35 @@ TEST(MemoryOrder, OneOfSeveralTakesAnAnnouncementBack) {
   }
 }
 
+/// A payload that its owner takes back just when it is going to be read: the two words of a
+/// connection's ends, and plain memory that the owner changes once nobody reads it.
+TEST(MemoryOrder, WhatIsWithdrawnIsNotReadAnyMore) {
+  for (std::uint64_t round = 1; round <= 500; ++round) {
+    std::uint64_t payload = round;
+    alignas(64) std::uint64_t withdrawn = 0;
+    alignas(64) std::uint64_t reading = 0;
+    std::uint64_t head = 0;
+    std::uint32_t begun = 0;
+    std::uint64_t read = round;
+    std::thread reader([&] {
+      raiseFlag(begun);
+      for (volatile std::uint64_t left = round % 97; left > 0;)
+        left = left - 1;
+      if (claimPlace(reading, 1, withdrawn)) {
+        read = payload;
+        postCounter(head, 1);
+      } else {
+        postCounter(reading, 0);
+      }
+    });
+    until([&] { return flagRaised(begun); });
+    until([&] { return withdrawPlaces(withdrawn, reading) <= observeCounter(head); });
+    payload = 0;
+    reader.join();
+    ASSERT_EQ(read, round);
+  }
+}
+
 TEST(MemoryOrder, RecordsAreReadWholeOrNotAtAll) {
   std::array<RecordWord, 3> record;  // version and two parts that always agree
   std::uint32_t done = 0;

@@ -25,6 +25,7 @@ Result<ConnectionMemory> ThreadGroup::connection(int from, int to, int channel) 
   memory.stores = host::StorePolicy::kMeasured;
   memory.senderBell = &bells_[static_cast<std::size_t>(from)];
   memory.receiverBell = &bells_[static_cast<std::size_t>(to)];
+  memory.names = &addresses_;
   return memory;
 }
 

@@ -17,6 +17,18 @@
 
 namespace rondo::inproc {
 
+/// Between ranks that share an address space: every address names itself.
+class Addresses final : public MemoryNames {
+ public:
+  std::optional<SlotPlace> nameOf(const std::byte* data, std::size_t /*bytes*/) override {
+    return SlotPlace{0, reinterpret_cast<std::uintptr_t>(data)};
+  }
+
+  const std::byte* find(const SlotPlace& place) override {
+    return reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(place.offset));
+  }
+};
+
 class ThreadGroup final : public RankGroup {
  public:
   /// @param slotBytes   bytes of each slot, a multiple of 64
@@ -53,6 +65,7 @@ class ThreadGroup final : public RankGroup {
 
   std::size_t slotBytes_;
   std::uint32_t slotCount_;
+  Addresses addresses_;
   std::vector<CallRecord> records_;
   std::vector<Mailbox> mailboxes_;
   std::vector<Doorbell> bells_;

@@ -6,6 +6,8 @@
 //     ...       Doorbell      of each rank
 //     ...       CallRecord    of each rank
 //     ...       Mailbox       of each rank
+//     ...       Inbox         of each rank
+//     ...       Answers       of each rank to each rank
 //     ...       directory     one word per (from, to, channel): where that connection lies
 //     ...       connections   handed out in the order in which they are first needed:
 //                             ConnectionControl, then the slots on the next page
@@ -22,11 +24,12 @@
 #include "transports/mailbox.h"
 #include "transports/pages.h"
 #include "transports/shared_failure.h"
+#include "transports/shm/memory_offers.h"
 
 namespace rondo::shm {
 
 inline constexpr std::uint64_t kArenaMagic = 0x616e6572616f646eULL;  // "ndoarena"
-inline constexpr std::uint32_t kArenaVersion = 5;
+inline constexpr std::uint32_t kArenaVersion = 6;
 
 struct ArenaHeader {
   std::uint64_t magic = kArenaMagic;
@@ -68,7 +71,11 @@ struct ArenaLayout {
 
   constexpr std::size_t mailboxes() const { return records() + ranks * sizeof(CallRecord); }
 
-  constexpr std::size_t directory() const { return mailboxes() + ranks * sizeof(Mailbox); }
+  constexpr std::size_t inboxes() const { return mailboxes() + ranks * sizeof(Mailbox); }
+
+  constexpr std::size_t answers() const { return inboxes() + ranks * sizeof(Inbox); }
+
+  constexpr std::size_t directory() const { return answers() + ranks * ranks * sizeof(Answers); }
 
   constexpr std::size_t connections() const {
     return wholePages(directory() + ranks * ranks * kMaxConnections * sizeof(std::uint64_t));

@@ -92,7 +92,23 @@ ShmGroup::ShmGroup(Arena arena,
       places_(std::move(places)),
       ownRank_(ownRank),
       account_(std::move(account)),
-      place_(bell(placeOf(ownRank))) {}
+      place_(bell(placeOf(ownRank))),
+      offers_(offerPlaces()) {}
+
+MemoryOffers::Places ShmGroup::offerPlaces() const {
+  MemoryOffers::Places places;
+  places.own = placeOf(ownRank_);
+  const std::size_t ranks = layout().ranks;
+  const auto answers = [&](std::size_t from, std::size_t to) {
+    return at<Answers>(layout().answers() + (from * ranks + to) * sizeof(Answers));
+  };
+  for (std::size_t place = 0; place < ranks; ++place) {
+    places.inboxes.push_back(at<Inbox>(layout().inboxes() + place * sizeof(Inbox)));
+    places.toOwn.push_back(answers(place, places.own));
+    places.fromOwn.push_back(answers(places.own, place));
+  }
+  return places;
+}
 
 CallRecord& ShmGroup::record(int rank) {
   return *at<CallRecord>(layout().records() + placeOf(rank) * sizeof(CallRecord));
@@ -135,7 +151,8 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
                           .slotCount = slotsOf(made),
                           .stores = host::StorePolicy::kMeasured,
                           .senderBell = &bell(sender),
-                          .receiverBell = &bell(receiver)};
+                          .receiverBell = &bell(receiver),
+                          .names = &offers_.names(from == ownRank_ ? receiver : sender)};
 }
 
 Result<std::uint64_t> ShmGroup::makeConnection() {

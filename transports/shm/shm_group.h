@@ -14,6 +14,7 @@
 #include "transports/doorbell_place.h"
 #include "transports/host_board.h"
 #include "transports/shm/arena.h"
+#include "transports/shm/memory_offers.h"
 #include "transports/shm/shared_layout.h"
 #include "transports/slot_account.h"
 
@@ -69,6 +70,8 @@ class ShmGroup final : public HostBoard {
 
   host::WaitPlace& waitPlace() override { return place_; }
 
+  void lookAround() override { offers_.look(); }
+
   /// Bytes of shared memory mapped here in huge pages, for telling whether they came.
   std::size_t hugePageBytes() const { return arena_.hugePageBytes(); }
 
@@ -97,6 +100,7 @@ class ShmGroup final : public HostBoard {
     return *at<Doorbell>(layout().bells() + place * sizeof(Doorbell));
   }
 
+  MemoryOffers::Places offerPlaces() const;
   /// @return what the connection's directory word is to be.
   Result<std::uint64_t> makeConnection();
   /// Reserves memory for a connection at `offset`.
@@ -117,6 +121,7 @@ class ShmGroup final : public HostBoard {
   int ownRank_;
   SlotAccount account_;
   DoorbellPlace place_;
+  MemoryOffers offers_;
 };
 
 }  // namespace rondo::shm

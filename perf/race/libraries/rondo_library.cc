@@ -17,8 +17,29 @@ void requireSuccess(rondoResult_t result) {
   if (result != rondoSuccess) fail(rondoGetLastError(nullptr));
 }
 
+rondoComm_t joinRanks(Meeting& meeting) {
+  rondoUniqueId_t ids[Meeting::kMostRanks];
+  rondoUniqueId_t id{};
+  if (meeting.rank() == 0) requireSuccess(rondoGetUniqueId(&id));
+  meeting.allGather(&id, ids, sizeof id);
+  rondoComm_t communicator = nullptr;
+  requireSuccess(
+      rondoCommInitRank(&communicator, meeting.ranks(), ids[0], meeting.rank(), nullptr));
+  return communicator;
+}
+
 RondoLibrary::~RondoLibrary() {
   rondoCommDestroy(communicator_);
+  for (void* const memory : allocated_)
+    rondoMemFree(memory);
+}
+
+std::byte* RondoLibrary::allocate(std::size_t bytes) {
+  if (source_ == BufferSource::kProgram) return Library::allocate(bytes);
+  void* memory = nullptr;
+  requireSuccess(rondoMemAlloc(&memory, bytes, -1));
+  allocated_.push_back(memory);
+  return static_cast<std::byte*>(memory);
 }
 
 bool RondoLibrary::supports(const Work& work) const {

@@ -1,0 +1,44 @@
+// How a sender tells a receiver where a payload lies that it did not copy into a slot: in memory of
+// its program's that both can read. Who can read what is the transport's business.
+//
+// The rules of such slots, which kernels/host/lane.h and src/communicator.cc keep:
+//
+//   Choice      is the sender's, slot by slot; the receiver takes either. Nothing is agreed upon.
+//   Content     own input, or own output whose final value was stored, that stays as it is until
+//               the slot is released.
+//   Completion  an operation is complete when all such slots that it has sent were released: the
+//               program may then change its buffers, or free them.
+//   Failure     an operation that fails first withdraws them and waits until nobody reads any
+//               (SendEnd::withdraw()): for the same reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace rondo {
+
+/// Where a payload lies; only the transport that made it understands it.
+struct SlotPlace {
+  std::uint64_t region = 0;
+  std::uint64_t offset = 0;
+};
+
+/// One direction between two ranks. @threads any
+class MemoryNames {
+ public:
+  virtual ~MemoryNames() = default;
+
+  /// Sender: how the receiver finds the `bytes` bytes at `data`; empty: it cannot, or not yet.
+  virtual std::optional<SlotPlace> nameOf(const std::byte* data, std::size_t bytes) = 0;
+
+  /// Receiver: where what the sender has named lies in this process.
+  virtual const std::byte* find(const SlotPlace& place) = 0;
+
+ protected:
+  MemoryNames() = default;
+  MemoryNames(const MemoryNames&) = default;
+  MemoryNames& operator=(const MemoryNames&) = default;
+};
+
+}  // namespace rondo
