@@ -1,5 +1,6 @@
 // The list of all algorithms. Adding one means: write its file, add it to AllSchedules. Planner,
-// command-line help, docs and tests read it from here.
+// command-line help, docs and tests read it from here. Those that are made of several schedules
+// (collectives/two_level/) are rows, too, behind the others.
 #pragma once
 
 #include <array>
@@ -29,6 +30,7 @@
 #include "collectives/reduce_scatter/ring.h"
 #include "collectives/scatter/direct.h"
 #include "collectives/schedule.h"
+#include "collectives/two_level/rows.h"
 
 namespace rondo {
 
@@ -59,23 +61,33 @@ using AllSchedules = ScheduleList<AllReduceOneShot,
                                   GatherDirect,
                                   ScatterDirect>;
 
-/// An algorithm's row in AllSchedules.
+/// An algorithm's row: in AllSchedules, or behind its end in kTwoLevelInfos.
 enum class AlgorithmId : std::uint8_t {};
 
+/// Algorithms that are one schedule.
 inline constexpr std::size_t kAlgorithmCount = AllSchedules::kCount;
+
+/// Those and the ones made of several.
+inline constexpr std::size_t kAllAlgorithmCount = kAlgorithmCount + kTwoLevelInfos.size();
 
 constexpr AlgorithmId algorithmAt(std::size_t row) {
   return static_cast<AlgorithmId>(row);
 }
 
+/// Whether it is made of several schedules (collectives/two_level/two_level.h), and none itself.
+constexpr bool isTwoLevel(AlgorithmId id) {
+  return static_cast<std::size_t>(id) >= kAlgorithmCount;
+}
+
 constexpr const AlgorithmInfo& algorithmInfo(AlgorithmId id) {
-  return AllSchedules::kInfos[static_cast<std::size_t>(id)];
+  const auto row = static_cast<std::size_t>(id);
+  return isTwoLevel(id) ? kTwoLevelInfos[row - kAlgorithmCount] : AllSchedules::kInfos[row];
 }
 
 /// The algorithm of that name for `collective`, e.g. (kAllReduce, "ring").
 constexpr std::optional<AlgorithmId> findAlgorithm(Collective collective, std::string_view name) {
-  for (std::size_t row = 0; row < kAlgorithmCount; ++row) {
-    const AlgorithmInfo& info = AllSchedules::kInfos[row];
+  for (std::size_t row = 0; row < kAllAlgorithmCount; ++row) {
+    const AlgorithmInfo& info = algorithmInfo(algorithmAt(row));
     if (info.collective == collective && info.name == name) return algorithmAt(row);
   }
   return std::nullopt;
@@ -91,7 +103,7 @@ constexpr void visitRow(ScheduleList<S...>, std::size_t row, Visitor&& visitor) 
 
 }  // namespace detail
 
-/// Calls `visitor.template operator()<S>()` for the schedule class S of `id`.
+/// Calls `visitor.template operator()<S>()` for the schedule class S of `id`, if it is one.
 template <class Visitor>
 constexpr void visitAlgorithm(AlgorithmId id, Visitor&& visitor) {
   detail::visitRow(AllSchedules{}, static_cast<std::size_t>(id), std::forward<Visitor>(visitor));

@@ -96,6 +96,12 @@ bool buffersAreApart(const CollectiveCall& call, const RankPlace& place) {
          output + blockBytes * outputBlocks(call.collective, place) <= input;
 }
 
+/// Kernels run one schedule from end to end: nothing in several stages.
+PlanFacts withoutHosts(PlanFacts facts) {
+  facts.hosts = nullptr;
+  return facts;
+}
+
 /// Whether the result is stored past the caches: where it is too large to be found in one after the
 /// call, and not in one already as the input.
 bool streamsOutput(const CollectiveCall& call, const RankPlace& place, host::StorePolicy policy) {
@@ -224,6 +230,7 @@ Communicator::Communicator(int rank,
       config_(config),
       mailboxes_(onDevice ? nullptr : makeMailboxEnds(*group_, rank, facts.ranks)),
       facts_(withMailboxes(facts, mailboxes_ == nullptr ? 0 : config.mailboxBytes)),
+      deviceFacts_(withoutHosts(facts_)),
       settings_(PlanSettings::of(config)),
       waitPolicy_(waitPolicy(facts)),
       order_(std::make_shared<OperationOrder>(group_->failedFlag())),
@@ -354,7 +361,7 @@ Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t strea
 
 Result<Plan> Communicator::planOnDevice(const PlanRequest& request) const {
   if (const cuda::DeviceOperation* operation = device_->prepared(request)) return operation->plan;
-  Result<Plan> plan = makePlan(request, facts_, settings_);
+  Result<Plan> plan = makePlan(request, deviceFacts_, settings_);
   RONDO_RETURN_IF_ERROR(plan.status());
   plan->protocol =
       cuda::chooseProtocol(request, ranks(), device_->links().carriesLines(), config_.cudaProtocol);
@@ -477,8 +484,10 @@ host::Work Communicator::makeWork(const PreparedOperation& operation,
   work.arithmetic.scale = call.scale;
   work.call = fingerprint;
   const RankPlace place{rank_, ranks(), call.root};
-  work.streamsOutput = streamsOutput(call, place, config_.stores);
-  work.elsewhereBytes = config_.zeroCopyBytes;
+  // What a stage leaves in the output or in scratch the next one reads, and stores over.
+  const bool staged = operation.stages.has_value();
+  work.streamsOutput = !staged && streamsOutput(call, place, config_.stores);
+  work.elsewhereBytes = staged ? 0 : config_.zeroCopyBytes;
   work.inputStays =
       !algorithmInfo(operation.plan.algorithm).storesOverSentInput || buffersAreApart(call, place);
   return work;
@@ -565,7 +574,11 @@ Status Communicator::checkStall(const host::RunOutcome& outcome,
                                 Watch& watch) {
   if (outcome.blocked.peer < 0 && !outcome.flushing) return {};  // it has moved on meanwhile
   const std::chrono::milliseconds waited = waiter.waited();
-  if (isDue(config_.operationTimeout, waited))
+  const std::chrono::milliseconds patience =
+      outcome.blocked.peer < 0
+          ? std::chrono::milliseconds{0}
+          : patienceBeyondLimit(current_, outcome.blocked, group_->record(outcome.blocked.peer));
+  if (isDue(config_.operationTimeout, waited - patience))
     return failAll(waitedTooLong(rank_, current_, waited, describeWait(outcome)));
   if (isDue(config_.warningAfter, waited) && !std::exchange(watch.warned, true))
     warnOfWait(rank_, config_.name, current_, waited, describeWait(outcome));

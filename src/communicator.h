@@ -231,6 +231,7 @@ class Communicator {
   const Config config_;
   const std::unique_ptr<MailboxEnds> mailboxes_;  // null: there are none
   const PlanFacts facts_;
+  const PlanFacts deviceFacts_;  // of operations on device memory
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
   const std::shared_ptr<OperationOrder> order_;  // shared with calls issued on streams

@@ -22,7 +22,8 @@ std::optional<Collective> findCollective(std::string_view name) {
 std::string algorithmsOf(Collective collective) {
   std::string text = fmt::format("{} has", collectiveName(collective));
   std::string_view separator = " ";
-  for (const AlgorithmInfo& info : AllSchedules::kInfos) {
+  for (std::size_t row = 0; row < kAllAlgorithmCount; ++row) {
+    const AlgorithmInfo& info = algorithmInfo(algorithmAt(row));
     if (info.collective != collective) continue;
     text += fmt::format("{}{}", separator, info.name);
     separator = ", ";

@@ -36,6 +36,14 @@ std::size_t defaultSlotBytes(int ranks, std::size_t slotMemoryBytes) {
 constexpr std::array<std::size_t, 4> kPipelinePieces{1, 2, 4, 8};
 constexpr std::size_t kMinPieceBytes = 8192;
 
+/// What goes through the stages of two levels at a time, of a rank's part: enough pieces to keep
+/// both levels busy, each large enough that the way there and back between hosts (a tenth of a
+/// millisecond, at 1 GB/s the time of 100 KiB) does not show. Not larger than what stays in a
+/// cache.
+constexpr std::size_t kStagedPieces = 4;
+constexpr std::size_t kMinStagedBytes = 131072;
+constexpr std::size_t kMaxStagedBytes = 1048576;
+
 /// True if the bits of the result depend on the order in which contributions are folded.
 bool orderMatters(DataType type, ReduceOp op) {
   return isFloat(type) && op != ReduceOp::kMin && op != ReduceOp::kMax;
@@ -121,6 +129,29 @@ const TuningEntry* fastestOf(AlgorithmId id, std::span<const TuningEntry> measur
   return fastest;
 }
 
+/// What a rule or a measurement says of how `id` carries out a request.
+struct Wish {
+  std::size_t chunkBytes = 0;  ///< 0: nothing
+  double measuredMicros = 0;   ///< 0: not measured
+};
+
+Wish wishFor(AlgorithmId id,
+             const PlanRequest& request,
+             const PlanFacts& facts,
+             const PlanSettings& settings) {
+  const std::size_t bytes = callBytes(request, facts.ranks);
+  const PlanRule* const rule = findPlanRule(settings.rules, request.collective, bytes);
+  Wish wish;
+  if (rule != nullptr) wish.chunkBytes = rule->chunkBytes;
+  if (settings.tuning == nullptr) return wish;
+  const TuningEntry* const measured =
+      fastestOf(id, settings.tuning->nearest(request.collective, facts.ranks, bytes));
+  if (measured == nullptr) return wish;
+  wish.measuredMicros = measured->micros;
+  if (wish.chunkBytes == 0) wish.chunkBytes = measured->chunkBytes;
+  return wish;
+}
+
 /// Replaces what was predicted by what was asked for or measured, where something was.
 void adjustChunk(const AlgorithmInfo& info,
                  const PlanRequest& request,
@@ -128,27 +159,123 @@ void adjustChunk(const AlgorithmInfo& info,
                  const PlanSettings& settings,
                  Plan& plan) {
   if (info.aggregatesBlocks || request.varied) return;
-  const std::size_t bytes = callBytes(request, facts.ranks);
-  const PlanRule* const rule = findPlanRule(settings.rules, request.collective, bytes);
-  std::size_t chunkBytes = rule != nullptr ? rule->chunkBytes : 0;
-  if (settings.tuning != nullptr) {
-    const TuningEntry* const measured =
-        fastestOf(plan.algorithm, settings.tuning->nearest(request.collective, facts.ranks, bytes));
-    if (measured != nullptr) {
-      plan.measuredMicros = measured->micros;
-      if (chunkBytes == 0) chunkBytes = measured->chunkBytes;
-    }
-  }
-  if (chunkBytes == 0) return;
-  plan.chunkElems = std::min(chunkOf(chunkBytes, widestWireBytes(info, request), plan),
+  const Wish wish = wishFor(plan.algorithm, request, facts, settings);
+  plan.measuredMicros = wish.measuredMicros;
+  if (wish.chunkBytes == 0) return;
+  plan.chunkElems = std::min(chunkOf(wish.chunkBytes, widestWireBytes(info, request), plan),
                              mostChunkElems(info, request, facts, plan));
   plan.predictedMicros = predictMicros(plan, request, facts, HostCosts{});
+}
+
+/// Why ranks that are spread like this can't work in two levels; empty if they can.
+std::string_view prohibitionOfTwoLevels(Collective collective, const HostMap* hosts) {
+  if (hosts == nullptr || hosts->most() == 1) {
+    return "takes host memory and several hosts, with several ranks on some of them";
+  }
+  if (collective != Collective::kAllReduce && !hosts->even()) {
+    return "takes as many ranks on each host as on any other";
+  }
+  return {};
+}
+
+/// Elements of a rank's part, or of each block, that go through the stages at a time.
+std::size_t stagedElems(const PlanRequest& request, const HostMap& hosts, std::size_t grain) {
+  const bool ofBlocks = request.collective != Collective::kAllReduce;
+  const auto parts = static_cast<std::size_t>(ofBlocks ? 1 : hosts.fewest());
+  // In scratch, reduce-scatter has as many blocks as there are hosts.
+  const auto blocks = static_cast<std::size_t>(ofBlocks ? hosts.hosts() : 1);
+  const std::size_t elemBytes = elementBytes(request.type);
+  const std::size_t part = ceilDiv(request.count, parts);
+  const std::size_t elems =
+      std::clamp(ceilDiv(part, kStagedPieces), ceilDiv(kMinStagedBytes / blocks, elemBytes),
+                 ceilDiv(kMaxStagedBytes / blocks, elemBytes));
+  const std::size_t piece = ceilDiv(std::min(elems, part), grain) * grain * parts;
+  return std::max<std::size_t>(std::min(piece, request.count), 1);
+}
+
+/// Elements of the chunks that `part` elements are moved in by one stage.
+std::size_t stageChunk(const AlgorithmInfo& info,
+                       std::size_t part,
+                       const PlanRequest& request,
+                       const PlanFacts& facts,
+                       const Plan& stage) {
+  const std::size_t least = kMinPieceBytes / widestWireBytes(info, request);
+  const std::size_t elems = std::max(ceilDiv(part, kPipelinePieces.back()), least);
+  return std::min(ceilDiv(elems, stage.grain) * stage.grain,
+                  mostChunkElems(info, request, facts, stage));
+}
+
+/// The geometry with `between` for the stage between hosts.
+TwoLevelGeometry stagesWith(AlgorithmId between,
+                            const PlanRequest& request,
+                            const PlanFacts& facts) {
+  const AlgorithmInfo& info = algorithmInfo(between);
+  const AlgorithmInfo& inside = algorithmInfo(*findAlgorithm(Collective::kReduceScatter, "direct"));
+  TwoLevelGeometry geometry;
+  geometry.between = between;
+  Plan stage;
+  stage.grain = std::min(kCacheLineBytes / elementBytes(request.type),
+                         facts.slotBytes / widestWireBytes(info, request));
+  geometry.grain = stage.grain;
+  geometry.pieceElems = stagedElems(request, *facts.hosts, stage.grain);
+  const bool ofBlocks = request.collective != Collective::kAllReduce;
+  const auto parts = static_cast<std::size_t>(ofBlocks ? 1 : facts.hosts->fewest());
+  const std::size_t part = ceilDiv(geometry.pieceElems, parts);
+  geometry.insideChunk = stageChunk(inside, part, request, facts, stage);
+  geometry.betweenChunk = stageChunk(info, part, request, facts, stage);
+  return geometry;
+}
+
+/// `facts` with slots as small as the chunks that were asked for.
+PlanFacts withChunk(PlanFacts facts, std::size_t chunkBytes) {
+  if (chunkBytes > 0) facts.slotBytes = std::min(facts.slotBytes, chunkBytes);
+  return facts;
+}
+
+/// What may be done between hosts: with all-reduce what adds in the order of the hosts, so that the
+/// bits of a result do not depend on which it is.
+std::vector<AlgorithmId> choicesBetween(Collective collective) {
+  if (collective != Collective::kAllReduce) return {*findAlgorithm(collective, "direct")};
+  std::vector<AlgorithmId> choices;
+  for (const std::string_view name : {"one_shot", "two_shot", "chain"})
+    choices.push_back(*findAlgorithm(collective, name));
+  return choices;
+}
+
+Candidate considerTwoLevel(AlgorithmId id,
+                           const PlanRequest& request,
+                           const PlanFacts& facts,
+                           const PlanSettings& settings) {
+  const AlgorithmInfo& info = algorithmInfo(id);
+  Candidate candidate;
+  candidate.algorithm = id;
+  candidate.plan.algorithm = id;
+  candidate.reason = prohibition(info, request, settings);
+  if (candidate.reason.empty()) {
+    candidate.reason = prohibitionOfTwoLevels(request.collective, facts.hosts.get());
+  }
+  if (!candidate.reason.empty()) return candidate;
+  const Wish wish = wishFor(id, request, facts, settings);
+  for (const AlgorithmId between : choicesBetween(request.collective)) {
+    Plan plan;
+    plan.algorithm = id;
+    plan.twoLevel = stagesWith(between, request, withChunk(facts, wish.chunkBytes));
+    plan.measuredMicros = wish.measuredMicros;
+    plan.grain = plan.twoLevel.grain;
+    plan.chunkElems = std::max(plan.twoLevel.insideChunk, plan.twoLevel.betweenChunk);
+    plan.predictedMicros = predictMicros(plan, request, facts, HostCosts{});
+    if (candidate.eligible && plan.predictedMicros >= candidate.plan.predictedMicros) continue;
+    candidate.plan = plan;
+    candidate.eligible = true;
+  }
+  return candidate;
 }
 
 Candidate consider(AlgorithmId id,
                    const PlanRequest& request,
                    const PlanFacts& facts,
                    const PlanSettings& settings) {
+  if (isTwoLevel(id)) return considerTwoLevel(id, request, facts, settings);
   const AlgorithmInfo& info = algorithmInfo(id);
   Candidate candidate;
   candidate.algorithm = id;
@@ -245,10 +372,20 @@ PlanSettings PlanSettings::of(const Config& config) {
 }
 
 std::uint64_t Plan::geometryHash() const {
-  return static_cast<std::uint64_t>(algorithm) | static_cast<std::uint64_t>(channels) << 8 |
-         static_cast<std::uint64_t>(protocol) << 16 |
-         static_cast<std::uint64_t>(throughMailboxes) << 23 |
-         static_cast<std::uint64_t>(chunkElems) << 24;
+  // Knuth's multiplicative hash (TAOCP 3, 6.4): the golden ratio in 64 bits.
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t stages = 0;
+  for (const std::uint64_t part :
+       {std::uint64_t{twoLevel.pieceElems}, std::uint64_t{twoLevel.insideChunk},
+        std::uint64_t{twoLevel.betweenChunk}, static_cast<std::uint64_t>(twoLevel.between)}) {
+    stages = (stages ^ part) * kGoldenRatio;
+  }
+  const std::uint64_t ofStages = isTwoLevel(algorithm) ? stages : 0;
+  return ofStages ^
+         (static_cast<std::uint64_t>(algorithm) | static_cast<std::uint64_t>(channels) << 8 |
+          static_cast<std::uint64_t>(protocol) << 16 |
+          static_cast<std::uint64_t>(throughMailboxes) << 23 |
+          static_cast<std::uint64_t>(chunkElems) << 24);
 }
 
 PlanFacts planFacts(int ranks, int cpus, const Config& config) {
@@ -267,7 +404,7 @@ std::vector<Candidate> planCandidates(const PlanRequest& request,
                                       const PlanFacts& facts,
                                       const PlanSettings& settings) {
   std::vector<Candidate> candidates;
-  for (std::size_t row = 0; row < kAlgorithmCount; ++row) {
+  for (std::size_t row = 0; row < kAllAlgorithmCount; ++row) {
     const AlgorithmId id = algorithmAt(row);
     if (algorithmInfo(id).collective != request.collective) continue;
     candidates.push_back(consider(id, request, facts, settings));
@@ -305,6 +442,13 @@ ScheduleArgs scheduleArgs(
   args.chunkElems = plan.chunkElems;
   args.grain = plan.grain;
   return args;
+}
+
+TwoLevel twoLevelOf(const Plan& plan,
+                    const PlanRequest& request,
+                    const PlanFacts& facts,
+                    int rank) {
+  return {request.collective, facts.hosts, rank, request.count, plan.twoLevel};
 }
 
 }  // namespace rondo

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collectives/any_schedule.h"
+#include "collectives/two_level/two_level.h"
 #include "kernels/cuda/protocol.h"
 #include "kernels/data_type.h"
 #include "src/config.h"
@@ -39,6 +40,8 @@ struct PlanFacts {
   std::size_t slotBytes = 0;     ///< bytes of each connection's slots
   std::uint32_t slotCount = 0;   ///< slots per connection
   std::size_t mailboxBytes = 0;  ///< most bytes of messages in mailboxes; 0: there are none
+  /// Who is where, if there are several hosts; else null. Shared by what is planned by it.
+  std::shared_ptr<const HostMap> hosts{};
 };
 
 /// The facts that follow from the settings: slot size and number as configured, or the defaults.
@@ -62,10 +65,11 @@ struct Plan {
   device::Protocol protocol{};  ///< of kernels
   /// On the host: in one hop through mailboxes, added in rank order, without the algorithm's steps.
   bool throughMailboxes = false;
-  double predictedMicros = 0;  ///< by the cost model, for explain; not part of the agreement
-  double measuredMicros = 0;   ///< at the nearest size of the tuning table; 0: not measured
+  TwoLevelGeometry twoLevel{};  ///< of the stages, where isTwoLevel(algorithm)
+  double predictedMicros = 0;   ///< by the cost model, for explain; not part of the agreement
+  double measuredMicros = 0;    ///< at the nearest size of the tuning table; 0: not measured
 
-  /// Differs whenever algorithm, channels, protocol or chunk differ.
+  /// Differs whenever algorithm, channels, protocol, chunk or stages differ.
   std::uint64_t geometryHash() const;
 };
 
@@ -88,8 +92,11 @@ Result<Plan> makePlan(const PlanRequest& request,
                       const PlanFacts& facts,
                       const PlanSettings& settings);
 
-/// What the schedule of `rank` on `channel` is made from under `plan`.
+/// What the schedule of `rank` on `channel` is made from under `plan`; not isTwoLevel().
 ScheduleArgs scheduleArgs(
     const Plan& plan, const PlanRequest& request, int ranks, int rank, int channel);
+
+/// What `rank` does under a `plan` of two levels. Made of `facts.hosts`.
+TwoLevel twoLevelOf(const Plan& plan, const PlanRequest& request, const PlanFacts& facts, int rank);
 
 }  // namespace rondo

@@ -1,6 +1,7 @@
 #include "src/prepared_operation.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "collectives/buffers.h"
@@ -29,24 +30,46 @@ void setBlocks(const CollectiveCall& call, ScheduleArgs& args) {
   args.share = {0, call.ownCount};
 }
 
+/// @param rankOf the communicator's rank that a peer of the schedule is
+template <class RankOf>
 Result<host::Lane> bindLane(const AnySchedule& schedule,
                             int channel,
                             std::size_t elemBytes,
-                            ConnectionEnds& ends) {
+                            ConnectionEnds& ends,
+                            const RankOf& rankOf) {
   std::vector<SendEnd*> send;
   for (int entry = 0; entry < schedule.sendPeers(); ++entry) {
-    Result<SendEnd*> end = ends.sendEnd(schedule.sendPeer(entry), channel);
+    Result<SendEnd*> end = ends.sendEnd(rankOf(schedule.sendPeer(entry)), channel);
     if (!end.ok()) return std::move(end).status();
     send.push_back(*end);
   }
   std::vector<RecvEnd*> recv;
   for (int entry = 0; entry < schedule.recvPeers(); ++entry) {
-    Result<RecvEnd*> end = ends.recvEnd(schedule.recvPeer(entry), channel);
+    Result<RecvEnd*> end = ends.recvEnd(rankOf(schedule.recvPeer(entry)), channel);
     if (!end.ok()) return std::move(end).status();
     recv.push_back(*end);
   }
   return host::Lane(schedule, std::move(send), std::move(recv),
                     schedule.scratchElems() * elemBytes);
+}
+
+/// A lane for each stage that this rank has a part in, bound to the connections of its members.
+Result<host::StagedLanes> bindStages(TwoLevel operation,
+                                     std::size_t elemBytes,
+                                     ConnectionEnds& ends) {
+  host::StagedLanes::Lanes lanes;
+  for (int stage = 0; stage < operation.stages(); ++stage) {
+    if (operation.runs(stage) == 0) continue;
+    const StageRun first = operation.run(stage, 0);
+    const auto rankOf = [&](int member) {
+      return operation.members(stage)[static_cast<std::size_t>(member)];
+    };
+    Result<host::Lane> lane = bindLane(AnySchedule(first.algorithm, first.args),
+                                       operation.channel(stage), elemBytes, ends, rankOf);
+    if (!lane.ok()) return std::move(lane).status();
+    lanes[static_cast<std::size_t>(stage)] = *std::move(lane);
+  }
+  return host::StagedLanes(std::move(operation), std::move(lanes), elemBytes);
 }
 
 }  // namespace
@@ -55,21 +78,25 @@ void PreparedOperation::restart() {
   for (host::Lane& lane : lanes)
     lane.restart();
   if (mailboxCall.has_value()) mailboxCall->restart();
+  if (stages.has_value()) stages->restart();
 }
 
 host::RunOutcome PreparedOperation::run(const host::Work& work, host::Waiter& waiter) {
-  return mailboxCall.has_value() ? host::runMailboxCall(*mailboxCall, work, waiter)
-                                 : host::runLanes(lanes, work, waiter);
+  if (mailboxCall.has_value()) return host::runMailboxCall(*mailboxCall, work, waiter);
+  return stages.has_value() ? host::runStages(*stages, work, waiter)
+                            : host::runLanes(lanes, work, waiter);
 }
 
 host::Turn PreparedOperation::takeTurn(const host::Work& work) {
+  if (stages.has_value()) return stages->takeTurn(work);
   if (!mailboxCall.has_value()) return host::takeTurn(lanes, work);
   const bool finished = mailboxCall->tryStep(work) == host::StepResult::kFinished;
   return {.moved = finished, .finished = finished};
 }
 
 host::Blocked PreparedOperation::firstBlocked(const host::Work& work) {
-  return mailboxCall.has_value() ? mailboxCall->blockedOn(work) : host::firstBlocked(lanes, work);
+  if (mailboxCall.has_value()) return mailboxCall->blockedOn(work);
+  return stages.has_value() ? stages->firstBlocked(work) : host::firstBlocked(lanes, work);
 }
 
 void PreparedOperation::withdraw(const std::function<void(int)>& onReader) {
@@ -79,6 +106,7 @@ void PreparedOperation::withdraw(const std::function<void(int)>& onReader) {
 
 bool PreparedOperation::blockedOn(int peer, const host::Work& work) {
   if (mailboxCall.has_value()) return mailboxCall->blockedOn(work).peer == peer;
+  if (stages.has_value()) return stages->blockedOn(peer, work);
   return std::ranges::any_of(lanes,
                              [&](host::Lane& lane) { return lane.blockedOn(work).peer == peer; });
 }
@@ -101,12 +129,20 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
         host::mailboxRole(request.collective, rank, facts.ranks, request.root, request.count));
     return operation;
   }
+  if (isTwoLevel(plan->algorithm)) {
+    Result<host::StagedLanes> stages =
+        bindStages(twoLevelOf(*plan, request, facts, rank), operation.arithmetic.rules.elemBytes,
+                   ends.connections);
+    if (!stages.ok()) return std::move(stages).status();
+    operation.stages = *std::move(stages);
+    return operation;
+  }
   for (int channel = 0; channel < plan->channels; ++channel) {
     ScheduleArgs args = scheduleArgs(*plan, request, facts.ranks, rank, channel);
     if (varied != nullptr) setBlocks(*varied, args);
     const AnySchedule schedule(plan->algorithm, args);
-    Result<host::Lane> lane =
-        bindLane(schedule, channel, operation.arithmetic.rules.elemBytes, ends.connections);
+    Result<host::Lane> lane = bindLane(schedule, channel, operation.arithmetic.rules.elemBytes,
+                                       ends.connections, std::identity());
     if (!lane.ok()) return std::move(lane).status();
     operation.lanes.push_back(*std::move(lane));
   }

@@ -25,6 +25,7 @@ struct PreparedOperation {
   host::Arithmetic arithmetic;  ///< all but the scale, which belongs to the call
   std::vector<host::Lane> lanes;
   std::optional<host::MailboxCall> mailboxCall;  ///< instead of lanes
+  std::optional<host::StagedLanes> stages;       ///< instead of lanes
 
   /// Goes back to the first step.
   void restart();

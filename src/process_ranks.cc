@@ -116,6 +116,7 @@ class Joining {
     RONDO_RETURN_IF_ERROR(infos.status());
     infos_ = *std::move(infos);
     facts_.cpus = sharedProcessors(infos_);
+    facts_.hosts = hostsOf(infos_);
     return checkAgreement(infos_);
   }
 

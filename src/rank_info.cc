@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -18,6 +19,14 @@ std::string namespaceName(const char* kind) {
   const std::string path = fmt::format("/proc/self/ns/{}", kind);
   const ssize_t length = ::readlink(path.c_str(), name.data(), name.size());
   return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length)) : "none";
+}
+
+/// Of the running kernel: ranks in different namespaces, or that believe to be on different hosts,
+/// use the same processors all the same.
+std::string bootIdentity() {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return boot;
 }
 
 /// No field is one; as whole numbers they would be out of range.
@@ -50,13 +59,21 @@ Json plannerInputs(const RankInfo& info) {
 }  // namespace
 
 std::string encodeRankInfo(const RankInfo& info) {
-  const Json json = {{"process", info.process},           {"offers", info.offers},
-                     {"transports", info.transports},     {"processors", info.processors.words()},
-                     {"slotBytes", info.slotBytes},       {"slotCount", info.slotCount},
-                     {"channels", info.channels},         {"reproducible", info.reproducible},
-                     {"onDevice", info.onDevice},         {"algorithms", info.algorithms},
-                     {"mailboxBytes", info.mailboxBytes}, {"tuning", info.tuning}};
-  return json.dump();
+  const Json json = {{"process", info.process},
+                     {"offers", info.offers},
+                     {"transports", info.transports},
+                     {"processors", info.processors.words()},
+                     {"host", info.host},
+                     {"machine", info.machine},
+                     {"slotBytes", info.slotBytes},
+                     {"slotCount", info.slotCount},
+                     {"channels", info.channels},
+                     {"reproducible", info.reproducible},
+                     {"onDevice", info.onDevice},
+                     {"algorithms", info.algorithms},
+                     {"mailboxBytes", info.mailboxBytes},
+                     {"tuning", info.tuning}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string encodeTexts(const std::vector<std::string>& texts) {
@@ -81,6 +98,8 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     json.at("offers").get_to(info.offers);
     json.at("transports").get_to(info.transports);
     info.processors = ProcessorMask(json.at("processors").get<ProcessorMask::Words>());
+    json.at("host").get_to(info.host);
+    json.at("machine").get_to(info.machine);
     json.at("slotBytes").get_to(info.slotBytes);
     json.at("slotCount").get_to(info.slotCount);
     json.at("mailboxBytes").get_to(info.mailboxBytes);
@@ -97,9 +116,7 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
 
 std::string hostIdentity(std::string_view override) {
   if (!override.empty()) return std::string(override);
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  return fmt::format("{} {} {}", boot, namespaceName("pid"), namespaceName("net"));
+  return fmt::format("{} {} {}", bootIdentity(), namespaceName("pid"), namespaceName("net"));
 }
 
 RankInfo describeThisRank(const Config& config) {
@@ -107,6 +124,8 @@ RankInfo describeThisRank(const Config& config) {
   info.process = ::getpid();
   info.transports.assign(config.transports.begin(), config.transports.end());
   info.processors = allowedProcessors();
+  info.host = hostIdentity(config.meeting.hostId);
+  info.machine = bootIdentity();
   info.mailboxBytes = config.mailboxBytes;
   info.channels = config.channels;
   info.reproducible = config.reproducible ? 1 : 0;
@@ -137,10 +156,21 @@ Status checkAgreement(std::span<const RankInfo> infos) {
 }
 
 int sharedProcessors(std::span<const RankInfo> infos) {
-  ProcessorMask all;
+  std::map<std::string_view, ProcessorMask> masks;
   for (const RankInfo& info : infos)
-    all |= info.processors;
-  return std::max(all.count(), 1);
+    masks[info.machine] |= info.processors;
+  int all = 0;
+  for (const auto& [machine, mask] : masks)
+    all += mask.count();
+  return std::max(all, 1);
+}
+
+std::shared_ptr<const HostMap> hostsOf(std::span<const RankInfo> infos) {
+  std::map<std::string_view, int> numbers;
+  std::vector<int> hosts;
+  for (const RankInfo& info : infos)
+    hosts.push_back(numbers.emplace(info.host, static_cast<int>(numbers.size())).first->second);
+  return numbers.size() < 2 ? nullptr : std::make_shared<const HostMap>(hosts);
 }
 
 }  // namespace rondo

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "collectives/two_level/host_map.h"
 #include "src/config.h"
 #include "src/planner.h"
 #include "src/processors.h"
@@ -19,6 +21,8 @@ struct RankInfo {
   std::vector<std::string> transports;  ///< those it may use, best first
   std::vector<std::string> offers;      ///< how to reach it by each of them; empty: not at all
   ProcessorMask processors;
+  std::string host;     ///< equal for ranks of one host: hostIdentity()
+  std::string machine;  ///< whose processors those are; as `host`, but never what somebody set
   std::uint64_t slotBytes = 0;
   std::uint64_t slotCount = 0;
   std::uint64_t mailboxBytes = 0;
@@ -53,7 +57,10 @@ std::string hostIdentity(std::string_view override);
 /// @errors Mismatch, naming two ranks and the setting in which they differ
 Status checkAgreement(std::span<const RankInfo> infos);
 
-/// Processors that any of the ranks may use, at least 1.
+/// Processors that any of the ranks may use, those of all machines together; at least 1.
 int sharedProcessors(std::span<const RankInfo> infos);
+
+/// Who is on which host; null if all are on one.
+std::shared_ptr<const HostMap> hostsOf(std::span<const RankInfo> infos);
 
 }  // namespace rondo

@@ -160,11 +160,27 @@ void warnOfWait(int rank,
             describeCall(own), waited.count(), who);
 }
 
+namespace {
+
+bool hasCalled(const CallSignature& own, const CallRecord& record) {
+  const std::optional<CallSignature> theirs = record.read();
+  return theirs.has_value() && theirs->sequence >= own.sequence;
+}
+
+}  // namespace
+
+std::chrono::milliseconds patienceBeyondLimit(const CallSignature& own,
+                                              const host::Blocked& blocked,
+                                              const CallRecord& record) {
+  constexpr std::chrono::seconds kByStage{1};
+  return hasCalled(own, record) ? (blocked.stage + 1) * kByStage : std::chrono::seconds{0};
+}
+
 std::string describePeer(const CallSignature& own,
                          const host::Blocked& blocked,
                          const CallRecord& record) {
-  const std::optional<CallSignature> theirs = record.read();
-  if (!theirs.has_value() || theirs->sequence < own.sequence) {
+  if (!hasCalled(own, record)) {
+    const std::optional<CallSignature> theirs = record.read();
     return fmt::format("rank {}, which has not called yet (its last call: {})", blocked.peer,
                        theirs.has_value() ? describeCall(*theirs) : "unknown");
   }

@@ -82,6 +82,13 @@ void warnOfWait(int rank,
                 std::chrono::milliseconds waited,
                 std::string_view who);
 
+/// What a rank is given beyond the limit of its wait, so that those come first who wait for the
+/// rank that is to blame: in an operation of several stages a peer that has called may itself wait
+/// for that one, the likelier the later the stage.
+std::chrono::milliseconds patienceBeyondLimit(const CallSignature& own,
+                                              const host::Blocked& blocked,
+                                              const CallRecord& record);
+
 /// "rank 3, which has not called yet (its last call: all_gather #41 float count 8)".
 std::string describePeer(const CallSignature& own,
                          const host::Blocked& blocked,

@@ -46,7 +46,7 @@ bool readNumber(std::string_view word, Number& number) {
 }
 
 std::optional<AlgorithmId> findByNames(std::string_view collective, std::string_view algorithm) {
-  for (std::size_t row = 0; row < kAlgorithmCount; ++row) {
+  for (std::size_t row = 0; row < kAllAlgorithmCount; ++row) {
     const AlgorithmInfo& info = algorithmInfo(algorithmAt(row));
     if (collectiveName(info.collective) == collective && info.name == algorithm) {
       return algorithmAt(row);

@@ -25,9 +25,15 @@ Blocked firstBlocked(std::span<Lane> lanes, const Work& work) {
 
 namespace {
 
-RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
+/// @param takeTurn     of whatever is run
+/// @param firstBlocked likewise
+template <class TakeTurn, class FirstBlocked>
+RunOutcome takeTurns(const Work& work,
+                     Waiter& waiter,
+                     const TakeTurn& takeTurn,
+                     const FirstBlocked& firstBlocked) {
   for (;;) {
-    const Turn turn = takeTurn(lanes, work);
+    const Turn turn = takeTurn();
     const bool passedOn = waiter.place().progress();
     if (turn.finished && waiter.place().flushed()) return {};
     if (turn.mismatched != nullptr) {
@@ -40,7 +46,7 @@ RunOutcome takeTurns(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
     const WaitResult waited = waiter.pause();
     if (waited == WaitResult::kAborted) return {RunResult::kAborted, {}};
     if (waited == WaitResult::kCheckPeers) {
-      return {RunResult::kStalled, firstBlocked(lanes, work), turn.finished};
+      return {RunResult::kStalled, firstBlocked(), turn.finished};
     }
   }
 }
@@ -65,9 +71,25 @@ RunOutcome runMailboxCall(MailboxCall& call, const Work& work, Waiter& waiter) {
 }
 
 RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
-  if (work.arithmetic.combine == nullptr) return takeTurns(lanes, work, waiter);
+  const auto run = [&] {
+    return takeTurns(
+        work, waiter, [&] { return takeTurn(lanes, work); },
+        [&] { return firstBlocked(lanes, work); });
+  };
+  if (work.arithmetic.combine == nullptr) return run();
   const FloatEnvironment environment;
-  return takeTurns(lanes, work, waiter);
+  return run();
+}
+
+RunOutcome runStages(StagedLanes& stages, const Work& work, Waiter& waiter) {
+  const auto run = [&] {
+    return takeTurns(
+        work, waiter, [&] { return stages.takeTurn(work); },
+        [&] { return stages.firstBlocked(work); });
+  };
+  if (work.arithmetic.combine == nullptr) return run();
+  const FloatEnvironment environment;
+  return run();
 }
 
 }  // namespace rondo::host

@@ -5,6 +5,7 @@
 
 #include "kernels/host/lane.h"
 #include "kernels/host/mailbox_call.h"
+#include "kernels/host/staged_lanes.h"
 #include "kernels/host/waiter.h"
 
 namespace rondo::host {
@@ -23,13 +24,6 @@ struct RunOutcome {
   bool flushing = false;
 };
 
-/// One step of each lane that was ready.
-struct Turn {
-  bool moved = false;
-  bool finished = true;
-  Lane* mismatched = nullptr;  ///< blockedOn() says whose slot
-};
-
 /// Never blocks. Whoever calls it sees to the floating-point mode, and to what is posted.
 Turn takeTurn(std::span<Lane> lanes, const Work& work);
 
@@ -42,6 +36,9 @@ Blocked firstBlocked(std::span<Lane> lanes, const Work& work);
 /// @threads the thread that owns the lanes' connection ends
 /// @order   results are in the caller's memory on kDone; undefined else
 RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter);
+
+/// The same for the stages of an operation.
+RunOutcome runStages(StagedLanes& stages, const Work& work, Waiter& waiter);
 
 /// The same for an operation that goes through mailboxes.
 RunOutcome runMailboxCall(MailboxCall& call, const Work& work, Waiter& waiter);

@@ -25,7 +25,7 @@ Lane::Lane(const AnySchedule& schedule,
       size_(schedule.size()),
       send_(std::move(send)),
       recv_(std::move(recv)),
-      scratch_(scratchBytes),
+      ownScratch_(scratchBytes),
       piece_(kPieceBytes) {
   operands_.reserve(recv_.size() + 1);
   targets_.reserve(send_.size() + 2);
@@ -35,10 +35,18 @@ Lane::Lane(const AnySchedule& schedule,
   places_.reserve(send_.size());
 }
 
+void Lane::startStage(const AnySchedule& schedule, const StepPlace& place, std::byte* scratch) {
+  schedule_ = schedule;
+  size_ = schedule.size();
+  next_ = 0;
+  place_ = place;
+  sharedScratch_ = scratch;
+}
+
 StepResult Lane::tryStep(const Work& work) {
   if (next_ == size_)
     return unsettledEnd() == nullptr ? StepResult::kFinished : StepResult::kNotReady;
-  const Step step = schedule_.step(next_);
+  const Step step = nextStep();
   if (!stepReady(step, ends())) return StepResult::kNotReady;
   if (!slotsMatch(step, work)) return StepResult::kMismatch;
   if (!beginReads(step)) return StepResult::kNotReady;
@@ -200,7 +208,7 @@ void Lane::gatherOperands(const Step& step, std::size_t row, const Work& work) {
   }
 }
 
-Operand Lane::ownOperand(const Step& step, std::size_t row, const Work& work) const {
+Operand Lane::ownOperand(const Step& step, std::size_t row, const Work& work) {
   const std::size_t elemBytes = work.arithmetic.rules.elemBytes;
   switch (step.own) {
     case Source::kInput:
@@ -210,7 +218,7 @@ Operand Lane::ownOperand(const Step& step, std::size_t row, const Work& work) co
       return {work.buffers.output + step.userRow(step.outputOffset, row) * elemBytes,
               Form::kNative};
     case Source::kScratch:
-      return {scratch_.data() + step.scratchRow(row) * elemBytes, Form::kNative};
+      return {scratchAt(step, row, elemBytes), Form::kNative};
     case Source::kNone:
       break;
   }
@@ -240,7 +248,7 @@ void Lane::gatherTargets(const Step& step, std::size_t row, const Work& work) {
       targets_.push_back({output, Form::kNative});
     }
   } else if (step.to == Sink::kScratch) {
-    targets_.push_back({scratch_.data() + step.scratchRow(row) * elemBytes, Form::kNative});
+    targets_.push_back({scratchAt(step, row, elemBytes), Form::kNative});
   }
 }
 
@@ -267,7 +275,7 @@ Blocked Lane::blockedOn(const Work& work) {
     const SendEnd* const unsettled = unsettledEnd();
     return unsettled != nullptr ? Blocked{unsettled->peer(), false} : Blocked{};
   }
-  const Step step = schedule_.step(next_);
+  const Step step = nextStep();
   for (int i = 0; i < step.recv.count; ++i) {
     RecvEnd& end = recvEnd(step, i);
     if (!end.slotFull()) return {end.peer(), true};

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "collectives/any_schedule.h"
+#include "collectives/two_level/step_place.h"
 #include "kernels/arithmetic.h"
 #include "kernels/host/combine.h"
 #include "transports/connection.h"
@@ -55,6 +57,7 @@ struct Blocked {
   bool receiving = true;  ///< waits for data of the peer; false: waits for the peer to take data
   /// Fingerprint that a full slot of the peer carries instead of this call's; 0: it has none.
   std::uint64_t otherCall = 0;
+  int stage = -1;  ///< in which it waits, where an operation has several
 };
 
 /// @threads one at a time.
@@ -71,6 +74,11 @@ class Lane {
     next_ = 0;
     settled_ = true;
   }
+
+  /// Goes to the first step of `schedule`, whose peer tables are those of the one before.
+  /// @param place   of its buffers in those of the operation
+  /// @param scratch of the operation; the schedule must do without one of its own. Not owned.
+  void startStage(const AnySchedule& schedule, const StepPlace& place, std::byte* scratch);
 
   /// Runs the next step if it is ready. Allocates nothing, never blocks.
   StepResult tryStep(const Work& work);
@@ -113,6 +121,17 @@ class Lane {
     return *recv_[static_cast<std::size_t>(step.recv.first + index)];
   }
 
+  /// The next step; there must be one.
+  Step nextStep() const {
+    const Step step = schedule_.step(next_);
+    return place_.has_value() ? place_->placed(step) : step;
+  }
+
+  std::byte* scratchAt(const Step& step, std::size_t row, std::size_t elemBytes) {
+    std::byte* const start = place_.has_value() ? sharedScratch_ : ownScratch_.data();
+    return start + step.scratchRow(row) * elemBytes;
+  }
+
   bool slotMatches(const Step& step, int index, const Work& work);
   bool slotsMatch(const Step& step, const Work& work);
   bool beginReads(const Step& step);
@@ -126,14 +145,16 @@ class Lane {
   void advance(std::size_t elems, const StepArithmetic& rules);
   void gatherOperands(const Step& step, std::size_t row, const Work& work);
   void gatherTargets(const Step& step, std::size_t row, const Work& work);
-  Operand ownOperand(const Step& step, std::size_t row, const Work& work) const;
+  Operand ownOperand(const Step& step, std::size_t row, const Work& work);
   void passSlots(const Step& step, const Work& work);
 
   AnySchedule schedule_;
   std::size_t size_;
   std::vector<SendEnd*> send_;
   std::vector<RecvEnd*> recv_;
-  std::vector<std::byte> scratch_;
+  std::vector<std::byte> ownScratch_;
+  std::optional<StepPlace> place_;      // of a stage of an operation
+  std::byte* sharedScratch_ = nullptr;  // of that operation
   std::size_t next_ = 0;
   bool settled_ = true;  // whether nothing of this operation is elsewhere
   // Rebuilt by each row of each step; members so that running allocates nothing.

@@ -73,7 +73,7 @@ std::vector<ReduceOp> allReduceOps() {
 
 std::vector<AlgorithmId> algorithmsOf(Collective collective) {
   std::vector<AlgorithmId> found;
-  for (std::size_t row = 0; row < kAlgorithmCount; ++row) {
+  for (std::size_t row = 0; row < kAllAlgorithmCount; ++row) {
     const AlgorithmId id = algorithmAt(row);
     if (algorithmInfo(id).collective == collective) found.push_back(id);
   }

@@ -120,6 +120,8 @@ def explain():
     rows = registry()
     assert {operation for operation, _ in rows} == set(OPERATIONS)
     for operation, algorithm in rows:
+        if algorithm == "two_level":
+            continue
         for ranks in range(1, 6):
             for size in ("64", "300K"):
                 text = run("explain", operation, size, "--ranks", str(ranks), "--algorithm",
@@ -128,6 +130,23 @@ def explain():
                 assert ("hop 1" in text) == (ranks > 1), text
     assert "more ranks" in run("explain", "all_reduce", "1G", "--ranks", "64").stdout
     assert "rank 7, " in run("explain", "reduce", "1M", "--ranks", "8", "--all").stdout
+    explain_two_levels([operation for operation, algorithm in rows if algorithm == "two_level"])
+
+
+def explain_two_levels(operations):
+    """The stages are told, among which ranks, and why there are none on one host."""
+    assert operations
+    for operation in operations:
+        text = run("explain", operation, "4M", "--ranks", "6", "--hosts", "2", "--all").stdout
+        assert "algorithm  two_level" in text and "hosts      2 with 3 ranks each" in text, text
+        assert re.search(r"stage \d    inside each host: direct", text), text
+        assert re.search(r"stage \d    between hosts: ", text), text
+        assert re.search(r"\n *2 +\d +0 1 2 ", text) and re.search(r"\n *2 +\d +2 5 ", text), text
+        text = run("explain", operation, "4M", "--ranks", "6").stdout
+        assert re.search(r"two_level .* several hosts", text), text
+    text = run("explain", "all_reduce", "4M", "--ranks", "5", "--hosts", "2").stdout
+    assert "2 with 2 to 3 ranks" in text, text
+    run("explain", "all_reduce", "4M", "--ranks", "5", "--hosts", "6", expect=2)
 
 
 def explain_agrees():

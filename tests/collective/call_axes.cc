@@ -54,7 +54,10 @@ int ranksIn(const Row& row) {
 std::vector<Axis> makeAxes() {
   std::vector<Axis> axes(kCallAxes);
   axes[kAlgorithm].name = "algorithm";
-  for (const AlgorithmInfo& info : AllSchedules::kInfos) {
+  // Without hosts there are no two levels.
+  const bool several = !hostsOfRanks(1).empty();
+  for (std::size_t row = 0; row < (several ? kAllAlgorithmCount : kAlgorithmCount); ++row) {
+    const AlgorithmInfo& info = algorithmInfo(algorithmAt(row));
     axes[kAlgorithm].values.push_back(std::string(collectiveName(info.collective)) + '/' +
                                       std::string(info.name));
   }
@@ -88,6 +91,14 @@ bool hopsMayRound(DataType type, ReduceOp op) {
   return !isFp8(type);
 }
 
+/// Whether ranks are so spread over hosts that an algorithm of two levels can be used.
+bool fitsHosts(AlgorithmId algorithm, int ranks) {
+  if (!isTwoLevel(algorithm)) return true;
+  const HostMap hosts(hostsOfRanks(ranks));
+  const bool anyShape = algorithmInfo(algorithm).collective == Collective::kAllReduce;
+  return hosts.hosts() > 1 && hosts.most() > 1 && (anyShape || hosts.even());
+}
+
 bool bitsDependOnOrder(DataType type, ReduceOp op) {
   return isFloat(type) && op != ReduceOp::kMin && op != ReduceOp::kMax;
 }
@@ -97,6 +108,8 @@ std::vector<Rule> makeRules() {
   std::vector<Rule> rules;
   rules.push_back({{kAlgorithm, kOp},
                    [=](const Row& row) { return reduces(row) || opIn(row) == ReduceOp::kSum; }});
+  rules.push_back({{kAlgorithm, kRanks},
+                   [](const Row& row) { return fitsHosts(algorithmIn(row), ranksIn(row)); }});
   rules.push_back({{kAlgorithm, kRoot}, [](const Row& row) {
                      return hasRoot(infoIn(row).collective) || row[kRoot] == kFirst;
                    }});

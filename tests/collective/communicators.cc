@@ -63,14 +63,13 @@ int hostsToPlay() {
   return hosts == nullptr ? 0 : std::atoi(hosts);
 }
 
-/// Makes the communicator of a rank that believes to be on one of `hosts` hosts, each of which has
-/// as many ranks as the next, one behind the other. RONDO_HOST_ID would say the same to all ranks
-/// of this process, so it is put in where the library keeps it.
+/// Makes the communicator of a rank that believes to be on one of several hosts. RONDO_HOST_ID
+/// would say the same to all ranks of this process, so it is put in where the library keeps it.
 /// @return what went wrong; empty: nothing.
 std::string initOnHost(
     rondoComm_t* handle, int ranks, const rondoUniqueId_t& id, int rank, const Config& config) {
   Config own = config;
-  own.meeting.hostId = "host" + std::to_string(rank * hostsToPlay() / ranks);
+  own.meeting.hostId = "host" + std::to_string(hostsOfRanks(ranks)[static_cast<std::size_t>(rank)]);
   UniqueId meeting;
   std::memcpy(meeting.bytes.data(), id.bytes, sizeof id.bytes);
   auto communicator = Communicator::createRank(meeting, rank, ranks, own);
@@ -138,6 +137,16 @@ std::string forcedBy(AlgorithmId id) {
   return std::string(collectiveName(info.collective)) + ":" + std::string(info.name);
 }
 
+std::vector<int> hostsOfRanks(int ranks) {
+  const int hosts = meetAsProcesses() ? hostsToPlay() : 0;
+  const bool scattered =
+      std::getenv("RONDOTEST_SCATTER") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+  std::vector<int> all;
+  for (int rank = 0; rank < ranks && hosts > 0; ++rank)
+    all.push_back(scattered ? rank % hosts : rank * hosts / ranks);
+  return all;
+}
+
 Communicators::Communicators(const CommunicatorSettings& settings)
     : settings_(settings), handles_(static_cast<std::size_t>(settings.ranks)) {
   const rondoConfig_t config = configOf(settings_);
@@ -184,6 +193,8 @@ Result<Plan> Communicators::plan(const PlanRequest& request) const {
   facts.slotCount =
       settings_.slots != 0 ? static_cast<std::uint32_t>(settings_.slots) : kDefaultSlots;
   facts.mailboxBytes = mailboxes_ ? config->mailboxBytes : 0;
+  const auto hosts = std::make_shared<const HostMap>(hostsOfRanks(settings_.ranks));
+  if (hosts->hosts() > 1 && !onDevices()) facts.hosts = hosts;
   return makePlan(request, facts, PlanSettings::of(*config));
 }
 

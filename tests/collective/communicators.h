@@ -31,6 +31,11 @@ struct CommunicatorSettings {
 /// "all_reduce:ring" for the algorithm of that row.
 std::string forcedBy(AlgorithmId id);
 
+/// Which host each of `ranks` ranks believes to be on; empty where all are on the one they are on.
+/// RONDOTEST_HOSTS says how many hosts there are: each has as many ranks as the next, as far as
+/// that is possible, one behind the other, or with RONDOTEST_SCATTER in turn.
+std::vector<int> hostsOfRanks(int ranks);
+
 /// @threads members of different ranks may be used at the same time.
 class Communicators {
  public:

@@ -163,7 +163,9 @@ void PreparedCall::expectResults(const Communicators& communicators) {
   if (isReduction(spec_.collective)) {
     const Result<Plan> plan = communicators.plan(spec_.request());
     if (!plan.ok()) return;  // the call will be refused too
-    reduced = reduceNaively({spec_.request(), communicators.ranks(), *plan}, inputs, factors);
+    reduced = reduceNaively(
+        {spec_.request(), communicators.ranks(), *plan, hostsOfRanks(communicators.ranks())},
+        inputs, factors);
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
     expected_[rank] = expectedAt(rank, inputs, reduced);

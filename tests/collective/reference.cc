@@ -210,7 +210,7 @@ decltype(auto) withModel(DataType type, Visitor&& visitor) {
 }
 
 /// The way contributions meet, and from which rank on.
-enum class Path { kRankOrder, kRing, kTree, kBinomial };
+enum class Path { kRankOrder, kRing, kTree, kBinomial, kHosts };
 
 struct Route {
   Path path = Path::kRankOrder;
@@ -276,6 +276,7 @@ std::vector<Stretch> stretchesOf(const ReferenceCall& call) {
   const std::size_t count = call.request.count;
   const bool scatters = info.collective == Collective::kReduceScatter;
   const std::size_t all = scatters ? count * static_cast<std::size_t>(call.ranks) : count;
+  if (isTwoLevel(call.plan.algorithm)) return {{0, all, {Path::kHosts, 0, false}}};
   if (call.plan.throughMailboxes || info.order == FoldOrder::kRankOrder) return {{0, all, {}}};
   if (info.collective == Collective::kAllReduce) {
     return allReduceStretches(call, info.name == "ring");
@@ -296,7 +297,9 @@ class Folder {
  public:
   using Sum = typename M::Sum;
 
-  Folder(ReduceOp op, int ranks) : op_(op), ranks_(ranks) {}
+  /// @param hosts by rank; empty: not needed
+  Folder(ReduceOp op, int ranks, std::span<const int> hosts)
+      : op_(op), ranks_(ranks), hosts_(hosts) {}
 
   Sum& contribution(int rank) { return contributions_[static_cast<std::size_t>(rank)]; }
 
@@ -308,6 +311,8 @@ class Folder {
         return roundTheRing(route.start);
       case Path::kTree:
         return upTheTree(route);
+      case Path::kHosts:
+        return hostByHost();
       case Path::kBinomial:
         return upTheBinomialTree(route.start, 0, static_cast<int>(std::bit_ceil(unsigned(ranks_))));
     }
@@ -352,6 +357,23 @@ class Folder {
     return sum;
   }
 
+  /// The ranks of each host, then the sums of the hosts in order of their lowest ranks.
+  Sum hostByHost() const {
+    std::vector<int> seen;
+    Sum all{};
+    for (int first = 0; first < ranks_; ++first) {
+      const int host = hosts_[static_cast<std::size_t>(first)];
+      if (std::ranges::find(seen, host) != seen.end()) continue;
+      Sum sum = from(first);
+      for (int rank = first + 1; rank < ranks_; ++rank) {
+        if (hosts_[static_cast<std::size_t>(rank)] == host) sum = fold(sum, from(rank));
+      }
+      all = seen.empty() ? rounded(sum) : fold(all, rounded(sum));
+      seen.push_back(host);
+    }
+    return all;
+  }
+
   /// owner+1, owner+2, ..., owner.
   Sum roundTheRing(int owner) const {
     Sum sum = from(owner + 1);
@@ -393,6 +415,7 @@ class Folder {
 
   ReduceOp op_;
   int ranks_;
+  std::span<const int> hosts_;
   std::array<Sum, kMaxRanks> contributions_{};
 };
 
@@ -403,7 +426,7 @@ void reduceStretches(const ReferenceCall& call,
                      Bytes& result) {
   const std::size_t elemBytes = elementBytes(call.request.type);
   const ReduceOp op = call.request.op;
-  Folder<M> folder(op, call.ranks);
+  Folder<M> folder(op, call.ranks, call.hosts);
   for (const Stretch& stretch : stretchesOf(call)) {
     for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
       for (int rank = 0; rank < call.ranks; ++rank) {

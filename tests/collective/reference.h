@@ -22,6 +22,7 @@ struct ReferenceCall {
   int ranks = 1;
   /// Which algorithm; for the ring and the tree of all-reduce also where it cuts the data.
   Plan plan;
+  std::vector<int> hosts{};  ///< by rank; needed for algorithms of two levels
 };
 
 /// The reduction of the ranks' inputs: `count` elements, or for reduce-scatter all blocks.

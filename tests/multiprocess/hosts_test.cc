@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -167,6 +168,101 @@ TEST(TwoHosts, AbortReachesBoth) {
     return rondoCommAbort(comm) == rondoSuccess ? 0 : 3;
   };
   ForkedRanks processes(kRanks, onTwoHosts(body));
+  processes.expectSuccess(kPromptly);
+}
+
+// ---- two levels: what each stage does when something is wrong
+// ------------------------------------------
+
+/// Runs `body` with all-reduce in two levels, as ranks 0 to `inFirst` - 1 of one host and the
+/// others of another.
+template <class Body>
+RankBody inTwoLevels(int inFirst, const Body& body) {
+  return [inFirst, &body](int rank, const rondoUniqueId_t& id) {
+    setVariable("RONDO_ALGORITHM", "all_reduce:two_level");
+    setVariable("RONDO_HOST_ID", rank < inFirst ? "first" : "second");
+    return body(joinOrExit(kRanks, rank, id, 2000), rank);
+  };
+}
+
+/// Elements of several pieces: stages are at work at the same time.
+constexpr std::size_t kSeveralPieces = std::size_t{1} << 20;
+
+rondoResult_t sum(rondoComm_t comm, std::vector<float>& data) {
+  return rondoAllReduce(data.data(), data.data(), data.size(), rondoFloat32, rondoSum, comm,
+                        nullptr);
+}
+
+TEST(TwoLevels, GiveRightResultsOnEvenAndUnevenHosts) {
+  for (const int inFirst : {1, 2, 3}) {
+    const auto body = [](rondoComm_t comm, int rank) { return sumAll(comm, kRanks, rank); };
+    ForkedRanks processes(kRanks, inTwoLevels(inFirst, body));
+    processes.expectSuccess();
+  }
+}
+
+/// Rank 1 is waited for inside its host first, rank 3 of a host of its own between hosts, and by
+/// ranks that own no part by way of rank 0 in the last stage.
+TEST(TwoLevels, AnAbsentRankIsNamedWhicheverStageWaitsForIt) {
+  using Case = std::pair<int, int>;
+  for (const Case& one : {Case{2, 1}, Case{2, 2}, Case{3, 3}, Case{3, 2}}) {
+    const int absent = one.second;
+    const std::string name = fmt::format("rank {}, which has not called yet", absent);
+    const auto body = [absent, &name](rondoComm_t comm, int rank) {
+      std::vector<float> data(kSeveralPieces, 1.0F);
+      if (rank != absent) return expectFailure(comm, sum(comm, data), rondoTimeout, {name});
+      rondoResult_t state = rondoSuccess;
+      while (state == rondoSuccess) {  // the others end this
+        if (rondoCommGetAsyncError(comm, &state) != rondoSuccess) return 3;
+        std::this_thread::sleep_for(milliseconds{5});
+      }
+      return 0;
+    };
+    ForkedRanks processes(kRanks, inTwoLevels(one.first, body));
+    processes.expectSuccess(kPromptly);
+  }
+}
+
+TEST(TwoLevels, ADifferentCallIsNamedWhicheverStageMeetsIt) {
+  using Case = std::pair<int, int>;
+  for (const Case& one : {Case{2, 1}, Case{2, 2}, Case{3, 3}, Case{1, 0}}) {
+    const int odd = one.second;
+    const auto body = [odd](rondoComm_t comm, int rank) {
+      std::vector<float> data(rank == odd ? 99 : 100, 1.0F);
+      return expectFailure(comm, sum(comm, data), rondoMismatch, {"count 99", "count 100"});
+    };
+    ForkedRanks processes(kRanks, inTwoLevels(one.first, body));
+    processes.expectSuccess(kPromptly);
+  }
+}
+
+TEST(TwoLevels, ARankKilledAmongPiecesIsNamedOnBothHosts) {
+  using Case = std::pair<int, int>;
+  for (const Case& one : {Case{2, 1}, Case{3, 3}}) {
+    const int victim = one.second;
+    const std::string name = fmt::format("rank {}", victim);
+    const auto body = [&name](rondoComm_t comm, int) {
+      std::vector<float> data(kSeveralPieces, 1.0F);
+      rondoResult_t result = rondoSuccess;
+      while (result == rondoSuccess)
+        result = sum(comm, data);
+      return expectFailure(comm, result, rondoPeerLost, {name});
+    };
+    ForkedRanks processes(kRanks, inTwoLevels(one.first, body));
+    std::this_thread::sleep_for(milliseconds{1500});
+    processes.signal(victim, SIGKILL);
+    processes.expectSuccess(kPromptly, victim);
+  }
+}
+
+TEST(TwoLevels, AnAbortEndsAllStages) {
+  const auto body = [](rondoComm_t comm, int rank) {
+    std::vector<float> data(kSeveralPieces, 1.0F);
+    if (sum(comm, data) != rondoSuccess) return 2;
+    if (rank != 3) return expectFailure(comm, sum(comm, data), rondoAborted, {"rank 3"});
+    return rondoCommAbort(comm) == rondoSuccess ? 0 : 3;
+  };
+  ForkedRanks processes(kRanks, inTwoLevels(2, body));
   processes.expectSuccess(kPromptly);
 }
 

@@ -34,3 +34,6 @@ rondo_add_test(schedule_varied_blocks_test LABELS schedule
 rondo_add_test(schedule_mutants_test LABELS schedule
   SOURCES mutants_test.cc mutants.cc
   LIBRARIES rondo_schedule_verifier)
+rondo_add_test(schedule_two_level_test LABELS schedule
+  SOURCES two_level_test.cc two_level_run.cc
+  LIBRARIES rondo_schedule_verifier)

@@ -214,7 +214,8 @@ bool StepExecutor::foldElement(RankState& state, std::size_t row, std::size_t co
                              : step.own == Source::kInput ? step.userRow(step.inputOffset, row)
                                                           : step.userRow(step.outputOffset, row);
       Value own;
-      const Failure read = state.memory->read(step.own, at + column, state.index, index, own);
+      const Failure read =
+          state.memory->read(step.own, at + column, state.mark + state.index, index, own);
       if (read != Failure::kNone) return fail(state, read, "own element ", at + column);
       if (!combine(state, sum, empty, own)) return false;
     }
@@ -267,7 +268,8 @@ bool StepExecutor::store(RankState& state) {
     const std::size_t at = rowAt + index % step.elems;
     Value value = results_[index];
     value.round();
-    const Failure written = state.memory->write(step.to, at, state.index, index, value);
+    const Failure written =
+        state.memory->write(step.to, at, state.mark + state.index, index, value);
     if (written != Failure::kNone) return fail(state, written, "stores element ", at);
   }
   return true;

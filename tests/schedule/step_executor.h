@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "tests/schedule/connections.h"
@@ -19,9 +18,9 @@ struct RankState {
   std::size_t callIndex = 0;
   const Call* call = nullptr;
   std::unique_ptr<AnySchedule> schedule;
-  std::optional<RankMemory> memory;
-  std::vector<Connection*> recvEnds;  ///< by entry of the receive table
-  std::vector<Connection*> sendEnds;  ///< by entry of the send table
+  std::shared_ptr<RankMemory> memory;  ///< shared by the stages of an operation
+  std::vector<Connection*> recvEnds;   ///< by entry of the receive table
+  std::vector<Connection*> sendEnds;   ///< by entry of the send table
   std::vector<bool> recvUsed;
   std::vector<bool> sendUsed;
   /// By entry of the send table: slots posted up to the last one whose payload was left in a buffer
@@ -30,6 +29,7 @@ struct RankState {
 
   std::size_t size = 0;                  ///< of the schedule
   std::size_t index = 0;                 ///< of the current step
+  std::size_t mark = 0;                  ///< added to it where accesses to memory are noted
   Step step;                             ///< the current step, if index < size
   bool begun = false;                    ///< a faulty executor is in the middle of the current step
   std::vector<std::uint64_t> recvSlots;  ///< numbers of the slots that the step receives

@@ -150,7 +150,8 @@ bool Run::enter(RankState& state, std::size_t callIndex) {
   state.call = &call;
   state.schedule = setup_.make(call.algorithm, call.args(state.rank, setup_.ranks));
   state.size = state.schedule->size();
-  state.memory.emplace(call, callIndex, state.rank, setup_.ranks, state.schedule->scratchElems());
+  state.memory = std::make_shared<RankMemory>(call, callIndex, state.rank, setup_.ranks,
+                                              state.schedule->scratchElems());
   state.counted = Cost{};
   state.arrived = RankSet{};
   state.waves = 0;

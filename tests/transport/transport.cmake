@@ -47,6 +47,14 @@ foreach(suite IN ITEMS matrix soak failure mismatch split group message_soak var
       ${rondo_share_mixed} $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
 
+# The same with the ranks of the two hosts in turn, and of three: uneven, and none next to another.
+foreach(hosts IN ITEMS 2 3)
+  rondo_add_command_test(scattered_${hosts}_matrix_test LABELS multiprocess TIMEOUT 600
+    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0
+      RONDOTEST_HOSTS=${hosts} RONDOTEST_SCATTER=1 RONDOTEST_ONLY=two_level
+      $<TARGET_FILE:collective_matrix_test>)
+endforeach()
+
 # Field test Z01: calls of nothing, in no time.
 foreach(transport IN ITEMS shm tcp)
   rondo_add_command_test(${transport}_nothing_test LABELS multiprocess

@@ -1,6 +1,9 @@
 #include "src/planner.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <memory>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -154,6 +157,108 @@ TEST(Planner, ExplainsEveryCandidateItRejects) {
   for (const Candidate& candidate : candidates) {
     EXPECT_EQ(candidate.eligible, candidate.reason.empty());
   }
+}
+
+/// Ranks one behind the other on hosts of those sizes, each with enough processors.
+PlanFacts onHosts(std::initializer_list<int> sizes) {
+  std::vector<int> hosts;
+  int host = 0;
+  for (const int size : sizes)
+    hosts.insert(hosts.end(), static_cast<std::size_t>(size), host++);
+  PlanFacts facts = factsFor(static_cast<int>(hosts.size()));
+  facts.cpus = facts.ranks;
+  facts.hosts = std::make_shared<const HostMap>(hosts);
+  return facts;
+}
+
+std::string_view chosen(const PlanRequest& request, const PlanFacts& facts) {
+  const Result<Plan> plan = makePlan(request, facts, {});
+  return plan.ok() ? algorithmInfo(plan->algorithm).name : plan.status().message();
+}
+
+TEST(TwoLevelPlans, AreChosenWhereHostsHoldSeveralRanks) {
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
+    PlanRequest request = allReduce(DataType::kFloat32, ReduceOp::kSum, 1 << 20);
+    request.collective = collective;
+    EXPECT_EQ(chosen(request, onHosts({8, 8})), "two_level") << collectiveName(collective);
+    EXPECT_EQ(chosen(request, onHosts({4, 4, 4, 4})), "two_level") << collectiveName(collective);
+    EXPECT_NE(chosen(request, onHosts({1, 1, 1, 1})), "two_level") << collectiveName(collective);
+    EXPECT_NE(chosen(request, factsFor(16)), "two_level") << collectiveName(collective);
+  }
+}
+
+/// All-reduce goes on with hosts of different sizes; blocks belong to ranks, so theirs do not.
+TEST(TwoLevelPlans, OfBlocksWantAsManyRanksOnEachHost) {
+  PlanRequest request = allReduce(DataType::kFloat32, ReduceOp::kSum, 1 << 20);
+  EXPECT_TRUE(makePlan(request, onHosts({8, 7}), forcing(request.collective, "two_level")).ok());
+  for (const Collective collective : {Collective::kReduceScatter, Collective::kAllGather}) {
+    request.collective = collective;
+    EXPECT_NE(chosen(request, onHosts({8, 7})), "two_level");
+    const Result<Plan> plan = makePlan(request, onHosts({8, 7}), forcing(collective, "two_level"));
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.status().code(), StatusCode::kNotSupported);
+    EXPECT_NE(plan.status().message().find("as many ranks on each host"), std::string_view::npos);
+  }
+}
+
+TEST(TwoLevelPlans, KeepToTheRulesOfRoundingAtHops) {
+  const PlanFacts facts = onHosts({4, 4});
+  PlanSettings named = forcing(Collective::kAllReduce, "two_level");
+  EXPECT_NE(chosen(allReduce(DataType::kBfloat16, ReduceOp::kSum, 1 << 20), facts), "two_level");
+  EXPECT_EQ(chosen(allReduce(DataType::kBfloat16, ReduceOp::kMax, 1 << 20), facts), "two_level");
+  EXPECT_TRUE(makePlan(allReduce(DataType::kBfloat16, ReduceOp::kSum, 100), facts, named).ok());
+  EXPECT_FALSE(makePlan(allReduce(DataType::kInt32, ReduceOp::kAvg, 100), facts, named).ok());
+  EXPECT_TRUE(makePlan(allReduce(DataType::kFloat32, ReduceOp::kAvg, 100), facts, named).ok());
+  named.reproducible = true;
+  EXPECT_FALSE(makePlan(allReduce(DataType::kFloat32, ReduceOp::kSum, 100), facts, named).ok());
+  EXPECT_TRUE(makePlan(allReduce(DataType::kInt32, ReduceOp::kSum, 100), facts, named).ok());
+  PlanRequest varied = allReduce(DataType::kFloat32, ReduceOp::kSum, 100);
+  varied.collective = Collective::kAllGather;
+  varied.varied = true;
+  EXPECT_NE(chosen(varied, facts), "two_level");
+}
+
+/// What is in a slot fits into it, whatever the type, the size and the hosts.
+TEST(TwoLevelPlans, FitIntoSlots) {
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
+    for (const DataType type : {DataType::kUint8, DataType::kFloat32, DataType::kFloat64}) {
+      for (const std::size_t count : {0ULL, 1ULL, 7ULL, 100000ULL, 1ULL << 40}) {
+        const PlanRequest request{.collective = collective, .count = count, .type = type};
+        for (const std::size_t slotBytes : {64U, 4096U, 65536U}) {
+          PlanFacts facts = onHosts({3, 3, 3});
+          facts.slotBytes = slotBytes;
+          const Result<Plan> plan = makePlan(request, facts, forcing(collective, "two_level"));
+          ASSERT_TRUE(plan.ok()) << plan.status().message();
+          const TwoLevelGeometry& stages = plan->twoLevel;
+          for (const std::size_t chunk : {stages.insideChunk, stages.betweenChunk}) {
+            EXPECT_GT(chunk, 0U);
+            EXPECT_LE(chunk * elementBytes(type), slotBytes);
+            EXPECT_EQ(chunk % stages.grain, 0U);
+          }
+          const TwoLevel operation = twoLevelOf(*plan, request, facts, 4);
+          EXPECT_EQ(operation.pieces() == 0, count == 0);
+          EXPECT_LE(operation.scratchElems() * elementBytes(type), std::size_t{4} << 20);
+        }
+      }
+    }
+  }
+}
+
+TEST(TwoLevelPlans, DifferInTheirHashWhereStagesDiffer) {
+  Plan plan;
+  plan.algorithm = *findAlgorithm(Collective::kAllReduce, "two_level");
+  for (std::size_t TwoLevelGeometry::*part :
+       {&TwoLevelGeometry::pieceElems, &TwoLevelGeometry::insideChunk,
+        &TwoLevelGeometry::betweenChunk}) {
+    Plan other = plan;
+    other.twoLevel.*part += 64;
+    EXPECT_NE(plan.geometryHash(), other.geometryHash());
+  }
+  Plan other = plan;
+  other.twoLevel.between = algorithmAt(3);
+  EXPECT_NE(plan.geometryHash(), other.geometryHash());
 }
 
 TEST(Plan, GeometryHashSeesWhatRanksMustAgreeOn) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/cli/explain/registry_list.h"
+#include "src/cli/explain/stages_text.h"
 #include "src/cli/explain/step_table.h"
 #include "src/cli/explain/traffic.h"
 #include "src/cli/text_table.h"
@@ -35,8 +36,10 @@ std::string headText(const ExplainRequest& request) {
     if (isReduction(what.collective)) text += fmt::format(", {}", reduceOpName(what.op));
     if (hasRoot(what.collective)) text += fmt::format(", root {}", what.root);
   }
-  return text +
-         fmt::format("; ranks {} on {} processors\n", request.facts.ranks, request.facts.cpus);
+  text += fmt::format("; ranks {} on {} processors", request.facts.ranks, request.facts.cpus);
+  if (request.facts.hosts != nullptr)
+    text += fmt::format(" of {} hosts", request.facts.hosts->hosts());
+  return text + "\n";
 }
 
 /// How often the schedule repeats what a single loop does; 0 where that is not a whole number.
@@ -58,6 +61,10 @@ std::string planText(const Plan& plan, const ExplainRequest& request) {
   std::string text = "\nplan\n";
   text += fmt::format("  algorithm  {}: {}\n", info.name, info.summary);
   text += fmt::format("  adds       {}\n", orderSentence(info.order, what.type, what.op));
+  if (isTwoLevel(plan.algorithm)) {
+    return text + stagesPlanText(plan, request) +
+           fmt::format("  predicted  {:.1f} us\n", plan.predictedMicros);
+  }
   text += fmt::format("  channels   {}\n", plan.channels);
   text += fmt::format("  chunk      at most {} elements ({}) in one of {} slots of {}\n",
                       plan.chunkElems, formatSize(plan.chunkElems * elementBytes(what.type)),
@@ -157,6 +164,11 @@ std::string stepsText(const Plan& plan, const ExplainRequest& request) {
 Result<std::string> explain(const ExplainRequest& request) {
   const Result<Plan> plan = makePlan(request.plan, request.facts, request.settings);
   RONDO_RETURN_IF_ERROR(plan.status());
+  if (isTwoLevel(plan->algorithm)) {
+    return headText(request) + planText(*plan, request) + candidatesText(*plan, request) +
+           stagesCostText(*plan, request, request.everything ? 0 : kMostCosts) +
+           stagesStepsText(*plan, request, request.everything ? 0 : kMostSteps);
+  }
   const Result<std::string> traffic = picture(*plan, request);
   RONDO_RETURN_IF_ERROR(traffic.status());
   return headText(request) + planText(*plan, request) + candidatesText(*plan, request) +

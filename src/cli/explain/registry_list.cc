@@ -42,7 +42,8 @@ std::string orderSentence(FoldOrder order, DataType type, ReduceOp op) {
 
 std::string registryText() {
   TextTable table({"operation", "algorithm", "adds in", "slots", "channels", "how it works"});
-  for (const AlgorithmInfo& info : AllSchedules::kInfos) {
+  for (std::size_t row = 0; row < kAllAlgorithmCount; ++row) {
+    const AlgorithmInfo& info = algorithmInfo(algorithmAt(row));
     table.add({std::string(collectiveName(info.collective)), std::string(info.name),
                std::string(orderName(info.order)), fmt::format("{}", info.minSlots),
                fmt::format("{}", info.naturalChannels), std::string(info.summary)});

@@ -52,6 +52,14 @@ Status readCount(const ExplainFlags& flags, ExplainRequest& request) {
   return {};
 }
 
+/// As many ranks on each host as on the next, as far as that is possible, one behind the other.
+std::shared_ptr<const HostMap> evenHosts(const ExplainFlags& flags) {
+  std::vector<int> hosts;
+  for (std::int64_t rank = 0; rank < flags.ranks; ++rank)
+    hosts.push_back(static_cast<int>(rank * flags.hosts / flags.ranks));
+  return std::make_shared<const HostMap>(hosts);
+}
+
 /// The settings as a communicator of a program with these wishes would find them.
 Status readSettings(const ExplainFlags& flags, ExplainRequest& request) {
   rondoConfig_t wishes = RONDO_CONFIG_INITIALIZER;
@@ -75,7 +83,11 @@ Status readSettings(const ExplainFlags& flags, ExplainRequest& request) {
   RONDO_RETURN_IF_ERROR(config.status());
   request.settings = PlanSettings::of(*config);
   request.facts = planFacts(flags.ranks, flags.cpus > 0 ? flags.cpus : usableProcessors(), *config);
-  request.facts.mailboxBytes = config->mailboxBytes;
+  if (flags.hosts > 1) {
+    request.facts.hosts = evenHosts(flags);
+  } else {
+    request.facts.mailboxBytes = config->mailboxBytes;
+  }
   return {};
 }
 
@@ -97,6 +109,7 @@ void addExplainFlags(CLI::App& app, ExplainFlags& flags) {
   app.add_option("OPERATION", flags.operation, "One of " + namesOfCollectives());
   app.add_option("SIZE", flags.size, "Bytes, as rondo perf counts them; K, M, G are allowed");
   app.add_option("--ranks,--threads", flags.ranks, "Ranks [4]");
+  app.add_option("--hosts", flags.hosts, "Hosts that the ranks are on, evenly [1]");
   app.add_option("-d,--datatype", flags.type, "Element type [float]");
   app.add_option("-o,--op", flags.op, "sum, prod, min, max, avg or premulsum [sum]");
   app.add_option("-r,--root", flags.root, "Root, where there is one [0]");
@@ -129,6 +142,10 @@ Result<ExplainRequest> understand(const ExplainFlags& flags) {
         "OPERATION is missing, e.g. rondo explain all_reduce 1M; --list has the algorithms");
   }
   RONDO_RETURN_IF_ERROR(checkRanks(flags.ranks));
+  if (flags.hosts < 1 || flags.hosts > flags.ranks) {
+    return Status::invalidArgument("--hosts: {} is not from 1 to the number of ranks, {}",
+                                   flags.hosts, flags.ranks);
+  }
   ExplainRequest request;
   RONDO_RETURN_IF_ERROR(readOperation(flags, request));
   RONDO_RETURN_IF_ERROR(readCount(flags, request));

@@ -17,6 +17,7 @@ struct ExplainFlags {
   std::string operation;
   std::string size;
   int ranks = 4;
+  int hosts = 1;
   std::string type = "float";
   std::string op = "sum";
   int root = 0;

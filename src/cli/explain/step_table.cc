@@ -11,7 +11,25 @@ namespace {
 
 constexpr int kMostPeers = 8;  // named in one cell
 
-std::string peersText(const AnySchedule& schedule, PeerRange range, bool receives) {
+/// A schedule as it is, or as a stage of an operation.
+struct Shown {
+  AnySchedule schedule;
+  std::span<const int> members{};  ///< empty: peers are ranks
+  StepPlace place{};               ///< by default where the schedule has it
+
+  Step step(std::size_t index) const { return place.placed(schedule.step(index)); }
+
+  int recvPeer(int entry) const { return rankOf(schedule.recvPeer(entry)); }
+
+  int sendPeer(int entry) const { return rankOf(schedule.sendPeer(entry)); }
+
+ private:
+  int rankOf(int peer) const {
+    return members.empty() ? peer : members[static_cast<std::size_t>(peer)];
+  }
+};
+
+std::string peersText(const Shown& schedule, PeerRange range, bool receives) {
   if (range.count == 0) return "-";
   std::string text;
   for (int at = 0; at < range.count && at < kMostPeers; ++at) {
@@ -48,7 +66,7 @@ std::string_view sinkText(Sink sink) {
 }
 
 /// The fold: "r0 + own + r2", in its order; "copy" where there is one source.
-std::string foldText(const AnySchedule& schedule, const Step& step) {
+std::string foldText(const Shown& schedule, const Step& step) {
   if (step.sources() == 0) return "-";
   if (step.sources() == 1) return "copy";
   std::vector<std::string> terms;
@@ -80,18 +98,29 @@ std::string elementsText(const Step& step) {
   return text;
 }
 
-}  // namespace
-
-std::string stepTableText(const AnySchedule& schedule, int rank, std::size_t most) {
+std::string tableText(const Shown& schedule, int rank, std::size_t most) {
   TextTable table({"step", "waits for", "own", "folds", "stores to", "sends to", "elements", ""});
-  for (std::size_t index = 0; index < schedule.size(); ++index) {
+  for (std::size_t index = 0; index < schedule.schedule.size(); ++index) {
     const Step step = schedule.step(index);
     table.add({fmt::format("{}", index), peersText(schedule, step.recv, true),
                std::string(sourceText(step.own)), foldText(schedule, step),
                std::string(sinkText(step.to)), peersText(schedule, step.send, false),
                elementsText(step), step.last ? "complete" : ""});
   }
-  return fmt::format("rank {}, {} steps\n", rank, schedule.size()) + table.text(most);
+  return fmt::format("rank {}, {} steps\n", rank, schedule.schedule.size()) + table.text(most);
+}
+
+}  // namespace
+
+std::string stepTableText(const AnySchedule& schedule, int rank, std::size_t most) {
+  return tableText({schedule}, rank, most);
+}
+
+std::string stepTableText(const StageRun& run,
+                          std::span<const int> members,
+                          int rank,
+                          std::size_t most) {
+  return tableText({AnySchedule(run.algorithm, run.args), members, run.place}, rank, most);
 }
 
 }  // namespace rondo::cli
