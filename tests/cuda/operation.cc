@@ -50,7 +50,7 @@ Result<Plan> planOf(const OperationShape& shape) {
   facts.slotCount = shape.slotCount;
   PlanSettings settings;
   settings.channels = shape.channels;
-  settings.forced[static_cast<std::size_t>(request.collective)] = shape.algorithm;
+  settings.rules = {{.algorithm = shape.algorithm}};
   return makePlan(request, facts, settings);
 }
 

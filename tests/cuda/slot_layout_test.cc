@@ -74,7 +74,7 @@ TEST(SlotLayout, StepsFitInSlots) {
             if (!isReduction(request.collective) ? op != 0 : !isReducible(request.type, request.op))
               continue;
             PlanSettings settings;
-            settings.forced[static_cast<std::size_t>(request.collective)] = algorithmAt(row);
+            settings.rules = {{.algorithm = algorithmAt(row)}};
             for (const std::size_t count : {std::size_t{1}, std::size_t{2 * slotBytes + 1}}) {
               request.count = request.collective == Collective::kBarrier ? 0 : count;
               const Result<Plan> plan = makePlan(request, facts, settings);

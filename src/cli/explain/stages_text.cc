@@ -1,8 +1,8 @@
 #include "src/cli/explain/stages_text.h"
 
 #include "src/cli/explain/step_table.h"
-#include "src/cli/size_text.h"
 #include "src/cli/text_table.h"
+#include "src/size_text.h"
 
 namespace rondo::cli {
 
