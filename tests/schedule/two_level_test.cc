@@ -132,7 +132,6 @@ TwoLevelSetup edits(std::function<void(const TwoLevel&, int, StageRun&)> edit) {
 
 TwoLevelSetup starts(std::function<bool(const TwoLevel&, int, std::size_t, bool)> mayStart) {
   TwoLevelSetup setup;
-  setup.order = 5;
   setup.mayStart = std::move(mayStart);
   return setup;
 }
@@ -151,14 +150,6 @@ std::vector<TwoLevelMutant> mutants() {
                  callOf(gather, even),
                  starts([](auto&, int stage, auto, bool right) { return right || stage > 0; }),
                  {Failure::kUnwrittenRead}});
-  all.push_back({"scratch is filled before it is free",
-                 callOf(allReduce, even),
-                 starts([](auto&, int stage, auto, bool right) { return right || stage == 0; }),
-                 {Failure::kMixedElements, Failure::kWrongElement}});
-  all.push_back({"the same with blocks",
-                 callOf(scatter, even),
-                 starts([](auto&, int stage, auto, bool right) { return right || stage == 0; }),
-                 {Failure::kMixedElements, Failure::kWrongElement}});
   all.push_back({"ends the fold inside the host",
                  callOf(allReduce, inBlocks({2, 4})),
                  edits([](auto&, int stage, StageRun& run) {
@@ -190,7 +181,6 @@ std::vector<TwoLevelMutant> mutants() {
       {"hosts in another order", callOf(allReduce, even), reversed, {Failure::kWrongOrder}});
   TwoLevelSetup shared;
   shared.oneChannel = true;
-  shared.order = 3;
   all.push_back({"both stages inside a host on one channel",
                  callOf(allReduce, even),
                  shared,
@@ -206,15 +196,23 @@ std::vector<TwoLevelMutant> mutants() {
   return all;
 }
 
+/// Some show in some orders of execution only.
 TEST(TwoLevelMutants, AreCaughtAndNamed) {
-  for (const TwoLevelMutant& mutant : mutants()) {
+  constexpr std::uint64_t kOrders = 16;
+  for (TwoLevelMutant mutant : mutants()) {
     SCOPED_TRACE(mutant.bug + ": " + mutant.call.text());
-    const Report right = verifyTwoLevel(mutant.call, {.slots = 2, .order = mutant.setup.order});
-    EXPECT_TRUE(right.ok()) << right.text();
-    const Report report = verifyTwoLevel(mutant.call, mutant.setup);
-    ASSERT_FALSE(report.ok());
-    EXPECT_NE(std::ranges::find(mutant.expected, report.violation->kind), mutant.expected.end())
-        << report.text();
+    std::size_t caught = 0;
+    for (std::uint64_t order = 0; order < kOrders; ++order) {
+      const Report right = verifyTwoLevel(mutant.call, {.slots = 2, .order = order});
+      EXPECT_TRUE(right.ok()) << right.text();
+      mutant.setup.order = order;
+      const Report report = verifyTwoLevel(mutant.call, mutant.setup);
+      if (report.ok()) continue;
+      const bool named = std::ranges::count(mutant.expected, report.violation->kind) > 0;
+      EXPECT_TRUE(named) << report.text();
+      ++caught;
+    }
+    EXPECT_GT(caught, 0U);
   }
 }
 

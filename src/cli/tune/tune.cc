@@ -76,6 +76,7 @@ int callsFor(std::size_t bytes) {
 struct Contestant {
   Way way;
   perf::RankTeam team;
+  bool refused = false;  ///< it cannot be used among these ranks
 };
 
 class Tuner {
@@ -100,7 +101,11 @@ class Tuner {
         for (Contestant& contestant : *contestants) {
           // A chunk larger than all there is makes no difference.
           if (contestant.way.chunkBytes > std::max(size, options_.chunkBytes.front())) continue;
-          RONDO_RETURN_IF_ERROR(measureSize(contestant, collective, size, round));
+          if (contestant.refused) continue;
+          const Status measured = measureSize(contestant, collective, size, round);
+          // Two levels want several hosts.
+          contestant.refused = measured.code() == StatusCode::kNotSupported;
+          if (!contestant.refused) RONDO_RETURN_IF_ERROR(measured);
         }
       }
     }
