@@ -16,11 +16,12 @@ namespace rondo {
 constexpr Source lastingPayload(const Step& step, const StepArithmetic& rules, bool inputStays) {
   if (step.send.count == 0 || step.rows.count != 1 || step.sendWire != Wire::kNative)
     return Source::kNone;
+  const bool ownAlone = step.recv.count == 0 && rules.onlyMoves(step);
+  // Rather than a copy of it, to which the next operation has to store again.
+  if (ownAlone && step.own == Source::kInput && inputStays) return Source::kInput;
   // No schedule stores an element of the output twice.
-  if (step.to == Sink::kOutput) return Source::kOutput;
-  if (step.recv.count > 0 || !rules.onlyMoves(step)) return Source::kNone;
-  const bool stays = step.own == Source::kOutput || (step.own == Source::kInput && inputStays);
-  return stays ? step.own : Source::kNone;
+  const bool inOutput = step.to == Sink::kOutput || (ownAlone && step.own == Source::kOutput);
+  return inOutput ? Source::kOutput : Source::kNone;
 }
 
 }  // namespace rondo

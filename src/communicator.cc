@@ -102,6 +102,13 @@ PlanFacts withoutHosts(PlanFacts facts) {
   return facts;
 }
 
+/// Whether payloads are better read where they are than in copies. Not where results are stored
+/// over them right after: a store to a line that another processor has read takes several times as
+/// long (kernels/host/store_choice.h), and a copy is stored past the caches.
+bool gainsByZeroCopy(Collective collective, bool apart) {
+  return apart || !isReduction(collective);
+}
+
 /// Whether the result is stored past the caches: where it is too large to be found in one after the
 /// call, and not in one already as the input.
 bool streamsOutput(const CollectiveCall& call, const RankPlace& place, host::StorePolicy policy) {
@@ -484,12 +491,13 @@ host::Work Communicator::makeWork(const PreparedOperation& operation,
   work.arithmetic.scale = call.scale;
   work.call = fingerprint;
   const RankPlace place{rank_, ranks(), call.root};
+  const bool apart = buffersAreApart(call, place);
   // What a stage leaves in the output or in scratch the next one reads, and stores over.
   const bool staged = operation.stages.has_value();
   work.streamsOutput = !staged && streamsOutput(call, place, config_.stores);
-  work.elsewhereBytes = staged ? 0 : config_.zeroCopyBytes;
-  work.inputStays =
-      !algorithmInfo(operation.plan.algorithm).storesOverSentInput || buffersAreApart(call, place);
+  const bool stays = !staged && gainsByZeroCopy(call.collective, apart);
+  work.elsewhereBytes = stays ? config_.zeroCopyBytes : 0;
+  work.inputStays = apart || !algorithmInfo(operation.plan.algorithm).storesOverSentInput;
   return work;
 }
 

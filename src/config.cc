@@ -219,7 +219,7 @@ constexpr Setting kSettings[] = {
     {"RONDO_MAILBOX_BYTES", "", std::monostate{}, "2048", "bytes up to 2048, or 0 for none",
      "messages up to which ranks that share memory exchange in one hop",
      storeNumber<&Config::mailboxBytes, 1, kMailboxBytes>},
-    {"RONDO_ZERO_COPY_BYTES", "", std::monostate{}, "16384",
+    {"RONDO_ZERO_COPY_BYTES", "", std::monostate{}, "4096",
      "bytes up to 1073741824, or 0 for never",
      "pieces from which on ranks read each other's buffers where they can, instead of copies",
      storeNumber<&Config::zeroCopyBytes, 1, 1 << 30>},

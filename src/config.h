@@ -76,7 +76,7 @@ struct Config {
   std::size_t mailboxBytes = kMailboxBytes;
   /// Fewest bytes of a payload that is not copied into a slot where its receiver can read it in the
   /// sender's buffer; 0: all are copied.
-  std::size_t zeroCopyBytes = 16384;
+  std::size_t zeroCopyBytes = 4096;
   std::chrono::milliseconds operationTimeout = std::chrono::minutes{30};
   std::chrono::milliseconds warningAfter = std::chrono::seconds{30};
   std::chrono::milliseconds initTimeout = std::chrono::minutes{5};

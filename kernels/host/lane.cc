@@ -91,6 +91,10 @@ SendEnd* Lane::unsettledEnd() {
   return settled_ ? nullptr : *found;
 }
 
+/// Results pay later than input: the next operation stores to lines that another processor has
+/// read. Measured with two-shot all-reduces: docs/performance.md.
+constexpr std::size_t kOutputFactor = 16;
+
 /// The payload of the step, if it can stay in the caller's buffers; else null.
 const std::byte* Lane::lastingPayload(const Step& step, const Work& work) {
   const StepArithmetic& rules = work.arithmetic.rules;
@@ -100,6 +104,7 @@ const std::byte* Lane::lastingPayload(const Step& step, const Work& work) {
     case Source::kInput:
       return work.buffers.input + step.inputOffset * rules.elemBytes;
     case Source::kOutput:
+      if (bytes < kOutputFactor * work.elsewhereBytes) return nullptr;
       return work.buffers.output + step.outputOffset * rules.elemBytes;
     default:
       return nullptr;
