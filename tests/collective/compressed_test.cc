@@ -1,5 +1,6 @@
 // Compressed collectives: their bits are those of docs/compression.md, on all ranks; what they send
 // and whether a result is finite is reported; error feedback makes up for what is rounded away.
+// Cases from public bug reports: X01, X02, X03.
 #include <algorithm>
 #include <bit>
 #include <cmath>
