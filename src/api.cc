@@ -14,8 +14,11 @@
 #include "src/argument_checks.h"
 #include "src/communicator.h"
 #include "src/communicator_handles.h"
+#include "src/compression_checks.h"
 #include "src/config.h"
 #include "src/environment_ranks.h"
+#include "src/error_feedback.h"
+#include "src/feedback_handles.h"
 #include "src/group.h"
 #include "src/host_event.h"
 #include "src/host_stream.h"
@@ -172,15 +175,27 @@ Status dispatch(Communicator& communicator,
   return {};
 }
 
-bool isVaried(const RawCall&) {
-  return false;
+// What calls communicators on devices cannot make yet.
+
+Status checkOnDevice(const RawCall&, Caller) {
+  return {};
 }
 
-bool isVaried(const RawVariedCall&) {
-  return true;
+Status checkOnDevice(const RawVariedCall& raw, Caller caller) {
+  return Status::notSupported(
+      "rank {} {}_v on a communicator of CUDA devices; blocks of different sizes are for host "
+      "communicators only yet",
+      caller.rank, collectiveName(raw.collective));
 }
 
-/// @tparam Raw RawCall or RawVariedCall
+Status checkOnDevice(const RawCompressedCall& raw, Caller caller) {
+  return Status::notSupported(
+      "rank {} compressed {} on a communicator of CUDA devices; only host communicators compress "
+      "yet",
+      caller.rank, collectiveName(raw.collective));
+}
+
+/// @tparam Raw RawCall, RawVariedCall or RawCompressedCall
 template <class Raw>
 rondoResult_t runCollective(const char* function,
                             const Raw& raw,
@@ -191,12 +206,8 @@ rondoResult_t runCollective(const char* function,
         hostStream(communicator, collectiveName(raw.collective), stream);
     if (!queue.ok()) return communicator.reject(queue.status());
     const Caller caller{communicator.rank(), communicator.ranks()};
-    if (isVaried(raw) && communicator.onDevice()) {
-      return communicator.reject(Status::notSupported(
-          "rank {} {}_v on a communicator of CUDA devices; blocks of different sizes are for host "
-          "communicators only yet",
-          caller.rank, collectiveName(raw.collective)));
-    }
+    const Status able = communicator.onDevice() ? checkOnDevice(raw, caller) : Status{};
+    if (!able.ok()) return communicator.reject(able);
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
     return dispatch(communicator, comm, *call, stream, *queue);
@@ -446,6 +457,39 @@ Status createEvent(rondoEvent_t* event) {
   RONDO_RETURN_IF_ERROR(handle.status());
   *event = *handle;
   return {};
+}
+
+Status createFeedback(rondoErrorFeedback_t* feedback) {
+  RONDO_RETURN_IF_ERROR(checkOutput("feedback", feedback));
+  const Result<rondoErrorFeedback_t> handle = registerFeedback(std::make_shared<ErrorFeedback>());
+  RONDO_RETURN_IF_ERROR(handle.status());
+  *feedback = *handle;
+  return {};
+}
+
+Status saveFeedback(const ErrorFeedback& feedback,
+                    void* bytes,
+                    std::size_t capacity,
+                    size_t* size) {
+  RONDO_RETURN_IF_ERROR(checkOutput("size", size));
+  const Result<std::size_t> saved = bytes == nullptr
+                                        ? feedback.savedBytes()
+                                        : feedback.save({static_cast<std::byte*>(bytes), capacity});
+  RONDO_RETURN_IF_ERROR(saved.status());
+  *size = *saved;
+  return {};
+}
+
+/// guarded(), for a `body` that takes the ErrorFeedback behind `handle`.
+template <class Body>
+rondoResult_t withFeedback(const char* function,
+                           rondoErrorFeedback_t handle,
+                           const Body& body) noexcept {
+  return guarded(function, nullptr, [&]() -> Status {
+    const Result<std::shared_ptr<ErrorFeedback>> feedback = findFeedback(handle);
+    RONDO_RETURN_IF_ERROR(feedback.status());
+    return body(**feedback);
+  });
 }
 
 /// Issues a task about `event` on `stream`, or runs it in the calling thread where that is NULL.
@@ -750,6 +794,80 @@ rondoResult_t rondoReduceScatterV(const void* send,
                                                    .type = type,
                                                    .op = op},
                               comm, stream);
+}
+
+rondoResult_t rondoAllReduceCompressed(const void* send,
+                                       void* recv,
+                                       size_t count,
+                                       rondoDataType_t type,
+                                       rondoRedOp_t op,
+                                       const rondoCompression_t* compression,
+                                       rondoComm_t comm,
+                                       rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__,
+      rondo::RawCompressedCall{{Collective::kAllReduce, send, recv, count, type, op}, compression},
+      comm, stream);
+}
+
+rondoResult_t rondoReduceScatterCompressed(const void* send,
+                                           void* recv,
+                                           size_t count,
+                                           rondoDataType_t type,
+                                           rondoRedOp_t op,
+                                           const rondoCompression_t* compression,
+                                           rondoComm_t comm,
+                                           rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__,
+      rondo::RawCompressedCall{{Collective::kReduceScatter, send, recv, count, type, op},
+                               compression},
+      comm, stream);
+}
+
+rondoResult_t rondoAllGatherCompressed(const void* send,
+                                       void* recv,
+                                       size_t count,
+                                       rondoDataType_t type,
+                                       const rondoCompression_t* compression,
+                                       rondoComm_t comm,
+                                       rondoStream_t stream) {
+  return rondo::runCollective(
+      __func__,
+      rondo::RawCompressedCall{{Collective::kAllGather, send, recv, count, type}, compression},
+      comm, stream);
+}
+
+rondoResult_t rondoErrorFeedbackCreate(rondoErrorFeedback_t* feedback) {
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::createFeedback(feedback); });
+}
+
+rondoResult_t rondoErrorFeedbackDestroy(rondoErrorFeedback_t feedback) {
+  if (feedback == nullptr) return rondoSuccess;
+  return rondo::guarded(__func__, nullptr, [&] { return rondo::dropFeedback(feedback); });
+}
+
+rondoResult_t rondoErrorFeedbackReset(rondoErrorFeedback_t feedback) {
+  return rondo::withFeedback(__func__, feedback,
+                             [](rondo::ErrorFeedback& found) { return found.reset(); });
+}
+
+rondoResult_t rondoErrorFeedbackSave(rondoErrorFeedback_t feedback,
+                                     void* bytes,
+                                     size_t capacity,
+                                     size_t* size) {
+  return rondo::withFeedback(__func__, feedback, [&](rondo::ErrorFeedback& found) {
+    return rondo::saveFeedback(found, bytes, capacity, size);
+  });
+}
+
+rondoResult_t rondoErrorFeedbackLoad(rondoErrorFeedback_t feedback,
+                                     const void* bytes,
+                                     size_t size) {
+  return rondo::withFeedback(__func__, feedback, [&](rondo::ErrorFeedback& found) -> Status {
+    if (bytes == nullptr) return Status::invalidArgument("bytes is NULL; pass what was saved");
+    return found.load({static_cast<const std::byte*>(bytes), size});
+  });
 }
 
 rondoResult_t rondoAllToAllV(const void* send,

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "collectives/schedule.h"
 #include "kernels/data_type.h"
+#include "src/compression.h"
 
 namespace rondo {
 
@@ -36,6 +38,7 @@ struct CollectiveCall {
   BlockArrays sendBlocks;        ///< varied: of an input that holds blocks
   BlockArrays recvBlocks;        ///< varied: of an output that holds blocks
   std::size_t ownCount = 0;      ///< varied gather and scatter: elements of this rank's block
+  std::optional<Compression> compression;  ///< how elements travel; none: as they are
 };
 
 }  // namespace rondo

@@ -7,6 +7,7 @@
 
 #include "collectives/buffers.h"
 #include "src/bootstrap/rendezvous_session.h"
+#include "src/coded_plan.h"
 #include "src/log.h"
 #include "src/process_ranks.h"
 #include "src/processors.h"
@@ -128,6 +129,10 @@ PlanRequest planRequest(const CollectiveCall& call) {
   if (hasRoot(call.collective)) request.root = call.root;
   request.varied = call.varied;
   request.countsHash = call.countsHash;
+  if (call.compression.has_value()) {
+    const Compression& compression = *call.compression;
+    request.coded = {compression.codec, compression.blockElems, compression.tensorsHash};
+  }
   return request;
 }
 
@@ -141,6 +146,10 @@ CallSignature signatureOf(const PlanRequest& request, const Plan& plan, std::uin
   signature.type = static_cast<std::uint8_t>(request.type);
   signature.op = static_cast<std::uint8_t>(request.op);
   signature.varied = request.varied ? 1 : 0;
+  if (request.coded.has_value()) {
+    signature.codec = static_cast<std::uint8_t>(1 + static_cast<int>(request.coded->codec));
+    signature.geometry ^= request.coded->tensorsHash ^ request.coded->blockElems << 40;
+  }
   return signature;
 }
 
@@ -347,10 +356,49 @@ Status Communicator::runInTurn(const CollectiveCall& call) {
 Status Communicator::runOnHost(const CollectiveCall& call) {
   Result<PreparedOperation*> operation = prepare(call);
   if (!operation.ok()) return failOrReject(operation.status());
+  Result<ErrorFeedback::Use> feedback = useFeedback(**operation, call);
+  if (!feedback.ok()) return failOrReject(feedback.status());
   beginCall((*operation)->request, (*operation)->plan);
-  Status status = execute(**operation, call, current_.fingerprint());
-  if (status.ok()) group_->record(rank_).finish(current_.sequence);
+  Status status = execute(**operation, call, current_.fingerprint(), feedback->residuals());
+  if (status.ok()) complete(**operation, call, *feedback);
   return status;
+}
+
+Result<ErrorFeedback::Use> Communicator::useFeedback(const PreparedOperation& operation,
+                                                     const CollectiveCall& call) const {
+  if (!call.compression.has_value() || call.compression->feedback == nullptr)
+    return ErrorFeedback::Use();
+  const RankPlace place{rank_, ranks(), call.root};
+  FeedbackShape shape;
+  shape.collective = static_cast<std::uint64_t>(call.collective);
+  shape.op = static_cast<std::uint64_t>(call.op);
+  shape.codec = static_cast<std::uint64_t>(call.compression->codec);
+  shape.blockElems = call.compression->blockElems;
+  shape.tensorsHash = call.compression->tensorsHash;
+  shape.count = call.count;
+  shape.ranks = static_cast<std::uint64_t>(ranks());
+  shape.rank = static_cast<std::uint64_t>(rank_);
+  shape.plan = operation.plan.geometryHash();
+  shape.contributions = call.count * inputBlocks(call.collective, place);
+  shape.results = operation.codedResults();
+  Result<ErrorFeedback::Use> use = ErrorFeedback::use(call.compression->feedback, shape);
+  if (use.ok()) return use;
+  return std::move(use).status().withContext(
+      fmt::format("rank {} compressed {}", rank_, collectiveName(call.collective)));
+}
+
+void Communicator::complete(const PreparedOperation& operation,
+                            const CollectiveCall& call,
+                            ErrorFeedback::Use& feedback) {
+  if (call.compression.has_value()) {
+    const host::CodingOutcome outcome = operation.codingOutcome();
+    const bool reset = feedback.finish(outcome.nonFinite);
+    if (call.compression->report != nullptr) {
+      *call.compression->report = {outcome.wireBytes, outcome.plainBytes, outcome.nonFinite ? 1 : 0,
+                                   reset ? 1 : 0};
+    }
+  }
+  group_->record(rank_).finish(current_.sequence);
 }
 
 Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t stream) {
@@ -419,17 +467,17 @@ void Communicator::noteRejection(const Status& reason) {
 Status Communicator::checkPlan(const CollectiveCall& call) const {
   const PlanRequest request = planRequest(call);
   if (!call.varied && prepared_.find(request) != nullptr) return {};
+  if (request.coded.has_value())
+    return makeCodedPlan(request, request.count, true, facts_, settings_).status();
   return makePlan(request, facts_, settings_).status();
 }
 
 Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   const PlanRequest request = planRequest(call);
   // What looks into the arrays of one call is of no use to the next.
-  if (PreparedOperation* operation = call.varied ? nullptr : prepared_.find(request))
-    return operation;
-  Result<PreparedOperation> operation =
-      prepareOperation(request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_,
-                       {ends_, mailboxes_.get()}, call.varied ? &call : nullptr);
+  PreparedOperation* const known = call.varied ? nullptr : prepared_.find(request);
+  if (known != nullptr && known->fits(call)) return known;
+  Result<PreparedOperation> operation = makeOperation(request, call);
   RONDO_RETURN_IF_ERROR(operation.status());
   RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
             "{} type {} count {} uses {} channels {} chunk elements {}",
@@ -437,6 +485,15 @@ Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
             algorithmInfo(operation->plan.algorithm).name, operation->plan.channels,
             operation->plan.chunkElems);
   return prepared_.keep(*std::move(operation));
+}
+
+Result<PreparedOperation> Communicator::makeOperation(const PlanRequest& request,
+                                                      const CollectiveCall& call) {
+  const RankEnds ends{ends_, mailboxes_.get()};
+  if (call.compression.has_value())
+    return prepareCodedOperation(request, facts_, settings_, rank_, ends, call);
+  return prepareOperation(request, facts_, onDevice() ? hostSettings(settings_) : settings_, rank_,
+                          ends, call.varied ? &call : nullptr);
 }
 
 void Communicator::beginCall(const PlanRequest& request, const Plan& plan) {
@@ -451,9 +508,10 @@ void Communicator::beginCall(const PlanRequest& request, const Plan& plan) {
 
 Status Communicator::execute(PreparedOperation& operation,
                              const CollectiveCall& call,
-                             std::uint64_t fingerprint) {
+                             std::uint64_t fingerprint,
+                             const host::Residuals& residuals) {
   operation.restart();
-  Status status = superviseRun(operation, makeWork(operation, call, fingerprint));
+  Status status = superviseRun(operation, makeWork(operation, call, fingerprint, residuals));
   if (!status.ok()) awaitReaders(operation);
   return status;
 }
@@ -483,13 +541,15 @@ template void Communicator::awaitReaders(MessageOperation& operation);
 
 host::Work Communicator::makeWork(const PreparedOperation& operation,
                                   const CollectiveCall& call,
-                                  std::uint64_t fingerprint) const {
+                                  std::uint64_t fingerprint,
+                                  const host::Residuals& residuals) const {
   host::Work work;
   work.buffers.input = static_cast<const std::byte*>(call.send);
   work.buffers.output = static_cast<std::byte*>(call.recv);
   work.arithmetic = operation.arithmetic;
   work.arithmetic.scale = call.scale;
   work.call = fingerprint;
+  work.residuals = residuals;
   const RankPlace place{rank_, ranks(), call.root};
   const bool apart = buffersAreApart(call, place);
   // What a stage leaves in the output or in scratch the next one reads, and stores over.

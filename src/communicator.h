@@ -20,6 +20,7 @@
 #include "src/connection_ends.h"
 #include "src/cuda/device_engine.h"
 #include "src/cuda/launch_groups.h"
+#include "src/error_feedback.h"
 #include "src/fork_mark.h"
 #include "src/memory_registrations.h"
 #include "src/message_operation.h"
@@ -179,15 +180,26 @@ class Communicator {
   /// Whether `call` can be planned on host memory at all.
   Status checkPlan(const CollectiveCall& call) const;
   Result<PreparedOperation*> prepare(const CollectiveCall& call);
+  Result<PreparedOperation> makeOperation(const PlanRequest& request, const CollectiveCall& call);
+  /// The residuals of `call`, if it has any.
+  /// @errors InvalidUsage: another call has them
+  Result<ErrorFeedback::Use> useFeedback(const PreparedOperation& operation,
+                                         const CollectiveCall& call) const;
   /// Runs lanes on the host's memory as part of the call that has begun.
   /// @param fingerprint that slots carry
   Status execute(PreparedOperation& operation,
                  const CollectiveCall& call,
-                 std::uint64_t fingerprint);
+                 std::uint64_t fingerprint,
+                 const host::Residuals& residuals = {});
   /// What lanes need to run `call`.
   host::Work makeWork(const PreparedOperation& operation,
                       const CollectiveCall& call,
-                      std::uint64_t fingerprint) const;
+                      std::uint64_t fingerprint,
+                      const host::Residuals& residuals = {}) const;
+  /// `call` has been carried out: tells the others, and the caller what compression came to.
+  void complete(const PreparedOperation& operation,
+                const CollectiveCall& call,
+                ErrorFeedback::Use& feedback);
   Status runOnHost(const CollectiveCall& call);
   Status runOnDevice(const CollectiveCall& call, rondoStream_t stream);
   Result<Plan> planOnDevice(const PlanRequest& request) const;

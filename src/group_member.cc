@@ -11,7 +11,7 @@ namespace rondo {
 namespace {
 
 host::Turn turnOf(PreparedOperation& operation, const host::Work& work) {
-  if (work.arithmetic.combine == nullptr) return operation.takeTurn(work);
+  if (!operation.computes()) return operation.takeTurn(work);
   const host::FloatEnvironment environment;
   return operation.takeTurn(work);
 }
@@ -118,11 +118,15 @@ Status GroupMember::beginNextCollective() {
   const CollectiveCall call = calls_.collectives[nextCollective_].call();
   Result<PreparedOperation*> prepared = own.prepare(call);
   if (!prepared.ok()) return own.failAll(prepared.status());
+  Result<ErrorFeedback::Use> feedback = own.useFeedback(**prepared, call);
+  // Too late to give up the call alone: others may have begun it.
+  if (!feedback.ok()) return own.failAll(Status::aborted("{}", feedback.status().message()));
+  feedback_ = *std::move(feedback);
   operation_ = *prepared;
   operation_->restart();
   stepsDone_ = false;
   own.beginCall(operation_->request, operation_->plan);
-  work_ = own.makeWork(*operation_, call, own.current_.fingerprint());
+  work_ = own.makeWork(*operation_, call, own.current_.fingerprint(), feedback_.residuals());
   watch_ = {};
   return {};
 }
@@ -133,15 +137,13 @@ Result<bool> GroupMember::stepCollectives() {
   bool moved = false;
   if (!stepsDone_) {
     const host::Turn turn = turnOf(*operation_, work_);
-    if (turn.mismatched != nullptr) {
-      return communicator_->failMismatch(turn.mismatched->blockedOn(work_));
-    }
+    if (turn.mismatched.has_value()) return communicator_->failMismatch(*turn.mismatched);
     stepsDone_ = turn.finished;
     moved = turn.moved;
   }
   if (!stepsDone_ || !place().flushed()) return moved;
   Communicator& own = *communicator_;
-  own.group_->record(own.rank_).finish(own.current_.sequence);
+  own.complete(*operation_, calls_.collectives[nextCollective_].call(), feedback_);
   operation_ = nullptr;
   ++nextCollective_;
   return true;

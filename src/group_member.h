@@ -8,6 +8,7 @@
 #include "kernels/host/executor.h"
 #include "kernels/host/waiter.h"
 #include "src/communicator.h"
+#include "src/error_feedback.h"
 #include "src/group_calls.h"
 #include "src/message_operation.h"
 #include "src/operation_order.h"
@@ -75,6 +76,7 @@ class GroupMember {
   std::size_t nextCollective_ = 0;
   PreparedOperation* operation_ = nullptr;  // the collective that runs; null: none
   bool stepsDone_ = false;                  // of it, but what it posted may not have left
+  ErrorFeedback::Use feedback_;             // what it rounds away
   host::Work work_;
   Communicator::Watch watch_;
   bool done_ = false;

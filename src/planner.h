@@ -5,17 +5,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/any_schedule.h"
 #include "collectives/two_level/two_level.h"
+#include "kernels/codec.h"
 #include "kernels/cuda/protocol.h"
 #include "kernels/data_type.h"
 #include "src/config.h"
 #include "src/status.h"
 
 namespace rondo {
+
+/// How a compressed call encodes its elements, as far as all ranks must agree on it.
+struct CodedRequest {
+  Codec codec = Codec::kInt8;
+  std::size_t blockElems = kDefaultBlockElems;
+  std::uint64_t tensorsHash = 0;  ///< of the tensors' sizes; 0: there is one
+
+  friend bool operator==(const CodedRequest&, const CodedRequest&) = default;
+};
 
 /// What of a call a plan may depend on.
 struct PlanRequest {
@@ -26,6 +37,7 @@ struct PlanRequest {
   int root = 0;
   bool varied = false;           ///< blocks of different sizes, which not all ranks know
   std::uint64_t countsHash = 0;  ///< of those that all ranks know
+  std::optional<CodedRequest> coded{};
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/host/executor.h"
+#include "src/coded_blocks.h"
 #include "src/collective_call.h"
 #include "src/connection_ends.h"
 #include "src/planner.h"
@@ -26,9 +27,23 @@ struct PreparedOperation {
   std::vector<host::Lane> lanes;
   std::optional<host::MailboxCall> mailboxCall;  ///< instead of lanes
   std::optional<host::StagedLanes> stages;       ///< instead of lanes
+  std::vector<host::CodedLane> codedLanes;       ///< the same, of a compressed operation
+  std::unique_ptr<const CodedBlocks> blocks;     ///< of such a one; else null
 
   /// Goes back to the first step.
   void restart();
+
+  /// Whether it computes with floats, so that its steps need the library's floating-point mode.
+  bool computes() const { return arithmetic.combine != nullptr || blocks != nullptr; }
+
+  /// Whether it is that of `call`, if their requests are equal.
+  bool fits(const CollectiveCall& call) const { return blocks == nullptr || blocks->fits(call); }
+
+  /// Compressed: elements that this rank adds up and encodes.
+  std::size_t codedResults() const;
+
+  /// Compressed: what the call that has just ended came to.
+  host::CodingOutcome codingOutcome() const;
 
   /// Goes on until it is done or its waiter has something to say.
   host::RunOutcome run(const host::Work& work, host::Waiter& waiter);
@@ -57,6 +72,14 @@ Result<PreparedOperation> prepareOperation(const PlanRequest& request,
                                            int rank,
                                            RankEnds ends,
                                            const CollectiveCall* varied = nullptr);
+
+/// The same for a call with a compression, which it is for.
+Result<PreparedOperation> prepareCodedOperation(const PlanRequest& request,
+                                                const PlanFacts& facts,
+                                                const PlanSettings& settings,
+                                                int rank,
+                                                RankEnds ends,
+                                                const CollectiveCall& call);
 
 /// Spreads requests over places.
 std::uint32_t requestHash(const PlanRequest& request);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "collectives/schedule.h"
+#include "kernels/codec.h"
 #include "kernels/data_type.h"
 #include "src/log.h"
 
@@ -14,6 +15,8 @@ std::string describeCall(const CallSignature& call) {
   const auto collective = static_cast<Collective>(call.collective);
   std::string text = fmt::format("{}{} #{}", collectiveName(collective),
                                  call.varied != 0 ? "_v" : "", call.sequence);
+  if (call.codec != 0)
+    text += fmt::format(" compressed {}", codecName(static_cast<Codec>(call.codec - 1)));
   if (collective == Collective::kBarrier) return text;
   text += fmt::format(" {}", dataTypeName(static_cast<DataType>(call.type)));
   if (isReduction(collective)) {
@@ -39,6 +42,8 @@ Status differentCalls(int rank, const CallSignature& own, int peer, const CallSi
       rank, ours, peer, others,
       ours != others    ? ""
       : own.varied != 0 ? " with other counts of single blocks"
+      : own.codec != 0  ? " with other blocks or tensors, or they planned it, or called something "
+                          "before it, differently"
                         : " and they planned it, or called something before it, differently");
 }
 

@@ -25,6 +25,7 @@ struct CallSignature {
   std::uint8_t type = 0;        ///< DataType
   std::uint8_t op = 0;          ///< ReduceOp; 0 where nothing is reduced
   std::uint8_t varied = 0;      ///< 1: blocks of different sizes
+  std::uint8_t codec = 0;       ///< 1 + Codec, to 7; 0: elements travel as they are
 
   friend constexpr bool operator==(const CallSignature&, const CallSignature&) = default;
 
@@ -39,7 +40,7 @@ struct CallSignature {
 
   constexpr std::uint64_t packed() const {
     return std::uint64_t{root} | std::uint64_t{collective} << 32 | std::uint64_t{type} << 40 |
-           std::uint64_t{op} << 48 | std::uint64_t{varied} << 56;
+           std::uint64_t{op} << 48 | std::uint64_t{varied} << 56 | std::uint64_t{codec} << 57;
   }
 
  private:
@@ -236,7 +237,8 @@ class alignas(64) CallRecord {
     call.collective = static_cast<std::uint8_t>(packed >> 32);
     call.type = static_cast<std::uint8_t>(packed >> 40);
     call.op = static_cast<std::uint8_t>(packed >> 48);
-    call.varied = static_cast<std::uint8_t>((packed & ~kWritten) >> 56);
+    call.varied = static_cast<std::uint8_t>(packed >> 56 & 1);
+    call.codec = static_cast<std::uint8_t>((packed & ~kWritten) >> 57);
     return call;
   }
 

@@ -210,6 +210,68 @@ typedef struct rondoConfig {
         RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED                                        \
   }
 
+/// How compressed collectives pack elements for the wire. docs/compression.md has the layout and
+/// the errors.
+typedef enum rondoCodec RONDO_ENUM_TYPE {
+  rondoCodecFloat16 = 0,
+  rondoCodecBfloat16 = 1,
+  rondoCodecFloat8E4m3 = 2,
+  rondoCodecFloat8E5m2 = 3,
+  rondoCodecInt8 = 4  ///< a byte per element and a scale of four bytes per block
+} rondoCodec_t;
+
+/// What compression has rounded away so far, to be added to the next call's elements
+/// (rondoErrorFeedbackCreate). An opaque value; a wrong or destroyed one is refused, not followed.
+typedef struct rondoErrorFeedback* rondoErrorFeedback_t;
+
+/// What a compressed collective came to.
+typedef struct rondoCompressionReport {
+  uint64_t wireBytes;   ///< that this rank sent to others: codes and scales
+  uint64_t plainBytes;  ///< that it would have sent without a codec
+  /// 1: some element of the result is infinite or NaN, on whichever rank. Some rank's input was, or
+  /// something was beyond what the codec or the element type holds. The same on all ranks.
+  int32_t nonFinite;
+  /// 1: the error feedback was set to zero: after the call because of `nonFinite`, or before it
+  /// because its last call was another one. The second may differ between ranks.
+  int32_t feedbackReset;
+} rondoCompressionReport_t;
+
+/// Shows that a rondoCompression_t was made by RONDO_COMPRESSION_INITIALIZER.
+#define RONDO_COMPRESSION_MAGIC 0x63646e72u
+
+/// How a compressed collective compresses. Start from RONDO_COMPRESSION_INITIALIZER, then set
+/// fields. `codec`, `blockElems`, the tensors and `betweenHosts` are the same on all ranks.
+typedef struct rondoCompression {
+  size_t size;       ///< sizeof(rondoCompression_t) as the program was compiled
+  uint32_t magic;    ///< RONDO_COMPRESSION_MAGIC
+  uint32_t version;  ///< RONDO_VERSION as the program was compiled
+
+  /// Default: rondoCodecInt8.
+  rondoCodec_t codec;
+  /// Elements of a block of int8, a multiple of 16 from 16 to 16384. Smaller ones follow the
+  /// elements more closely, and send more scales. Default: 256.
+  int64_t blockElems;
+  /// Elements of each tensor in the buffer, one after another; their sum is that of the buffer with
+  /// the most elements: `count` in an all-reduce, else count x ranks. Blocks begin at each
+  /// tensor's first element, so that what is beside a tensor does not change its bits. Must stay
+  /// as it is until the call is complete. NULL: the buffer is one tensor.
+  const size_t* tensorCounts;
+  size_t tensors;  ///< in `tensorCounts`
+  /// What compression rounds away is added to the next call's elements. NULL: it is lost.
+  rondoErrorFeedback_t feedback;
+  /// 1: compress between hosts only; not supported yet. Default: 0.
+  int64_t betweenHosts;
+  /// Filled in when the call is complete and has succeeded; NULL: nobody wants it.
+  rondoCompressionReport_t* report;
+} rondoCompression_t;
+
+/// int8 with blocks of 256 elements, one tensor, no error feedback.
+#define RONDO_COMPRESSION_INITIALIZER                                                   \
+  {                                                                                     \
+    sizeof(rondoCompression_t), RONDO_COMPRESSION_MAGIC, RONDO_VERSION, rondoCodecInt8, \
+        RONDO_UNDEFINED, NULL, 0, NULL, RONDO_UNDEFINED, NULL                           \
+  }
+
 /// Tells the version of the library that runs.
 /// @param version receives a RONDO_VERSION_CODE.
 /// @threads  any.
@@ -682,6 +744,106 @@ RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
                                          int root,
                                          rondoComm_t comm,
                                          rondoStream_t stream);
+
+// Compressed collectives. Elements are encoded when they are sent and decoded when they are
+// received; sums are made in fp32. The guarantees, on all ranks of a call:
+//
+//   Rounding    each rank's contribution is encoded once, the own one of a rank too, and the result
+//               of an all-reduce once more: two roundings, whatever the number of ranks. Elements
+//               are turned into fp32 first, which rounds doubles, and out of it last, which rounds
+//               8- and 16-bit floats.
+//   Same bits   all ranks hold the same bits of one element's result. The order of additions is
+//   that
+//               of the ranks.
+//   Non-finite  input, and what is beyond the codec, becomes infinity or NaN; the report says so on
+//               every rank.
+//
+// They are for host communicators and float types; ops are rondoSum and rondoAvg. The rules at the
+// head of this file hold for them, too.
+
+/// rondoAllReduce, compressed on the wire.
+/// @param compression how; read before the call returns, but for what it points to.
+/// @threads @order  as rondoAllReduce.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (a communicator on devices; other ops; a
+///   block that no slot holds; an algorithm asked for by name that cannot), PeerLost, Timeout,
+///   Mismatch, Aborted, OutOfMemory.
+RONDO_EXPORT rondoResult_t rondoAllReduceCompressed(const void* send,
+                                                    void* recv,
+                                                    size_t count,
+                                                    rondoDataType_t type,
+                                                    rondoRedOp_t op,
+                                                    const rondoCompression_t* compression,
+                                                    rondoComm_t comm,
+                                                    rondoStream_t stream);
+
+/// rondoReduceScatter, compressed on the wire: one rounding, as the result is not sent. Blocks
+/// begin at each rank's first element, too.
+/// @param compression as in rondoAllReduceCompressed; its tensors are those of `send`.
+/// @threads @order  as rondoReduceScatter.
+/// @errors   as rondoAllReduceCompressed.
+RONDO_EXPORT rondoResult_t rondoReduceScatterCompressed(const void* send,
+                                                        void* recv,
+                                                        size_t count,
+                                                        rondoDataType_t type,
+                                                        rondoRedOp_t op,
+                                                        const rondoCompression_t* compression,
+                                                        rondoComm_t comm,
+                                                        rondoStream_t stream);
+
+/// rondoAllGather, compressed on the wire: one rounding, of the own block too, so that all ranks
+/// hold the same. Blocks begin at each rank's first element, too.
+/// @param compression as in rondoAllReduceCompressed; its tensors are those of `recv`.
+/// @threads @order  as rondoAllGather.
+/// @errors   as rondoAllReduceCompressed.
+RONDO_EXPORT rondoResult_t rondoAllGatherCompressed(const void* send,
+                                                    void* recv,
+                                                    size_t count,
+                                                    rondoDataType_t type,
+                                                    const rondoCompression_t* compression,
+                                                    rondoComm_t comm,
+                                                    rondoStream_t stream);
+
+/// Makes an error feedback: memory for what compression rounds away, empty at first. Each rank has
+/// one for each buffer that it reduces again and again. It takes the shape of the call it is first
+/// used in: 4 bytes for each element that the rank contributes and, in an all-reduce, for each that
+/// it owns. A call of another shape (operation, op, count, codec, block, tensors, ranks, or plan)
+/// begins again with zeros, as does the call after one whose result was not finite; the report says
+/// so. What does not fail in between stays.
+/// @param feedback receives the handle. Written only on success.
+/// @threads  any. A handle is used by one call at a time; a second one is refused (InvalidUsage).
+/// @errors   InvalidArgument, OutOfMemory (4096 are alive).
+RONDO_EXPORT rondoResult_t rondoErrorFeedbackCreate(rondoErrorFeedback_t* feedback);
+
+/// Gives an error feedback up; a call that is using it does so still.
+/// @param feedback the handle is refused from now on. NULL does nothing.
+/// @threads  no other call with `feedback` may be running or follow.
+/// @errors   InvalidArgument (never made), InvalidUsage (destroyed before).
+RONDO_EXPORT rondoResult_t rondoErrorFeedbackDestroy(rondoErrorFeedback_t feedback);
+
+/// Sets an error feedback to zero.
+/// @threads  any.
+/// @errors   InvalidArgument, InvalidUsage (destroyed; a call is using it).
+RONDO_EXPORT rondoResult_t rondoErrorFeedbackReset(rondoErrorFeedback_t feedback);
+
+/// Writes an error feedback into memory, for a checkpoint. Of each rank its own.
+/// @param bytes    room for `capacity` bytes; NULL: only the size is asked for.
+/// @param capacity bytes; too few are an error, and nothing is written.
+/// @param size     receives the bytes that the feedback takes.
+/// @threads  any.
+/// @errors   InvalidArgument, InvalidUsage (destroyed; a call is using it).
+RONDO_EXPORT rondoResult_t rondoErrorFeedbackSave(rondoErrorFeedback_t feedback,
+                                                  void* bytes,
+                                                  size_t capacity,
+                                                  size_t* size);
+
+/// Puts an error feedback into the state that rondoErrorFeedbackSave wrote, on this rank or on that
+/// of another run; on a machine of the same byte order. Unchanged if it fails.
+/// @param bytes checked: a version of another library, or bytes that were changed, are refused.
+/// @threads  any.
+/// @errors   InvalidArgument, InvalidUsage (destroyed; a call is using it), OutOfMemory.
+RONDO_EXPORT rondoResult_t rondoErrorFeedbackLoad(rondoErrorFeedback_t feedback,
+                                                  const void* bytes,
+                                                  size_t size);
 
 /// Sends `count` elements to rank `peer`, which receives them with rondoRecv. The k-th message that
 /// a rank sends to another one is the k-th that the other receives from it; both must give the same

@@ -317,6 +317,46 @@ class Stream {
   rondoStream_t handle_ = nullptr;
 };
 
+/// What compression has rounded away so far; see rondoErrorFeedbackCreate. Owns its handle; empty
+/// after a move.
+/// @threads any; one call at a time uses it
+class ErrorFeedback {
+ public:
+  ErrorFeedback() { throwIfFailed(rondoErrorFeedbackCreate(&handle_)); }
+
+  ErrorFeedback(ErrorFeedback&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+  ErrorFeedback& operator=(ErrorFeedback&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  ~ErrorFeedback() { static_cast<void>(rondoErrorFeedbackDestroy(handle_)); }
+
+  /// For rondoCompression_t::feedback.
+  rondoErrorFeedback_t handle() const noexcept { return handle_; }
+
+  /// Sets it to zero.
+  void reset() const { throwIfFailed(rondoErrorFeedbackReset(handle_)); }
+
+  /// What a checkpoint needs of it.
+  std::vector<std::byte> save() const {
+    std::size_t size = 0;
+    throwIfFailed(rondoErrorFeedbackSave(handle_, nullptr, 0, &size));
+    std::vector<std::byte> bytes(size);
+    throwIfFailed(rondoErrorFeedbackSave(handle_, bytes.data(), bytes.size(), &size));
+    return bytes;
+  }
+
+  /// Goes on from what save() gave.
+  void load(std::span<const std::byte> bytes) const {
+    throwIfFailed(rondoErrorFeedbackLoad(handle_, bytes.data(), bytes.size()));
+  }
+
+ private:
+  rondoErrorFeedback_t handle_ = nullptr;
+};
+
 /// The operations of one rank's communicator on one stream, or in the calling thread. Owns nothing.
 /// @threads  one thread at a time per communicator.
 class Operations {
@@ -369,6 +409,45 @@ class Operations {
     checkSizes("allGather", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
     check(rondoAllGather(std::ranges::data(send), std::ranges::data(recv), std::ranges::size(send),
                          typeOf<Recv>(), handle_, stream_));
+  }
+
+  /// allReduce(), reduceScatter() and allGather(), compressed on the wire; see
+  /// rondoAllReduceCompressed. `how` starts from RONDO_COMPRESSION_INITIALIZER.
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allReduceCompressed(const Send& send,
+                           Recv&& recv,
+                           const rondoCompression_t& how,
+                           rondoRedOp_t op = rondoSum) const {
+    checkSizes("allReduceCompressed", std::ranges::size(send), std::ranges::size(recv));
+    check(rondoAllReduceCompressed(std::ranges::data(send), std::ranges::data(recv),
+                                   std::ranges::size(recv), typeOf<Recv>(), op, &how, handle_,
+                                   stream_));
+  }
+
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void reduceScatterCompressed(const Send& send,
+                               Recv&& recv,
+                               const rondoCompression_t& how,
+                               rondoRedOp_t op = rondoSum) const {
+    checkSizes("reduceScatterCompressed", std::ranges::size(send),
+               allBlocks(std::ranges::size(recv)));
+    check(rondoReduceScatterCompressed(std::ranges::data(send), std::ranges::data(recv),
+                                       std::ranges::size(recv), typeOf<Recv>(), op, &how, handle_,
+                                       stream_));
+  }
+
+  template <class Send, class Recv>
+  requires SendAndRecv<Send, Recv>
+
+  void allGatherCompressed(const Send& send, Recv&& recv, const rondoCompression_t& how) const {
+    checkSizes("allGatherCompressed", allBlocks(std::ranges::size(send)), std::ranges::size(recv));
+    check(rondoAllGatherCompressed(std::ranges::data(send), std::ranges::data(recv),
+                                   std::ranges::size(send), typeOf<Recv>(), &how, handle_,
+                                   stream_));
   }
 
   /// Overwrites `data` on every rank by the root's.

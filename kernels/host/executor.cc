@@ -4,23 +4,46 @@
 
 namespace rondo::host {
 
-Turn takeTurn(std::span<Lane> lanes, const Work& work) {
+namespace {
+
+template <class AnyLane>
+Turn turnOf(std::span<AnyLane> lanes, const Work& work) {
   Turn turn;
-  for (Lane& lane : lanes) {
+  for (AnyLane& lane : lanes) {
     const StepResult result = lane.tryStep(work);
     turn.moved |= result == StepResult::kRan;
     turn.finished &= result == StepResult::kFinished;
-    if (result == StepResult::kMismatch && turn.mismatched == nullptr) turn.mismatched = &lane;
+    if (result == StepResult::kMismatch && !turn.mismatched.has_value())
+      turn.mismatched = lane.blockedOn(work);
   }
   return turn;
 }
 
-Blocked firstBlocked(std::span<Lane> lanes, const Work& work) {
-  for (Lane& lane : lanes) {
+template <class AnyLane>
+Blocked firstBlockedOf(std::span<AnyLane> lanes, const Work& work) {
+  for (AnyLane& lane : lanes) {
     const Blocked blocked = lane.blockedOn(work);
     if (blocked.peer >= 0) return blocked;
   }
   return {};
+}
+
+}  // namespace
+
+Turn takeTurn(std::span<Lane> lanes, const Work& work) {
+  return turnOf(lanes, work);
+}
+
+Turn takeTurn(std::span<CodedLane> lanes, const Work& work) {
+  return turnOf(lanes, work);
+}
+
+Blocked firstBlocked(std::span<Lane> lanes, const Work& work) {
+  return firstBlockedOf(lanes, work);
+}
+
+Blocked firstBlocked(std::span<CodedLane> lanes, const Work& work) {
+  return firstBlockedOf(lanes, work);
 }
 
 namespace {
@@ -36,9 +59,7 @@ RunOutcome takeTurns(const Work& work,
     const Turn turn = takeTurn();
     const bool passedOn = waiter.place().progress();
     if (turn.finished && waiter.place().flushed()) return {};
-    if (turn.mismatched != nullptr) {
-      return {RunResult::kMismatch, turn.mismatched->blockedOn(work)};
-    }
+    if (turn.mismatched.has_value()) return {RunResult::kMismatch, *turn.mismatched};
     if (turn.moved || passedOn) {
       waiter.progressed();
       continue;
@@ -79,6 +100,13 @@ RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
   if (work.arithmetic.combine == nullptr) return run();
   const FloatEnvironment environment;
   return run();
+}
+
+RunOutcome runLanes(std::span<CodedLane> lanes, const Work& work, Waiter& waiter) {
+  const FloatEnvironment environment;
+  return takeTurns(
+      work, waiter, [&] { return takeTurn(lanes, work); },
+      [&] { return firstBlocked(lanes, work); });
 }
 
 RunOutcome runStages(StagedLanes& stages, const Work& work, Waiter& waiter) {

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "kernels/host/coded_lane.h"
 #include "kernels/host/lane.h"
 #include "kernels/host/mailbox_call.h"
 #include "kernels/host/staged_lanes.h"
@@ -26,9 +27,11 @@ struct RunOutcome {
 
 /// Never blocks. Whoever calls it sees to the floating-point mode, and to what is posted.
 Turn takeTurn(std::span<Lane> lanes, const Work& work);
+Turn takeTurn(std::span<CodedLane> lanes, const Work& work);
 
 /// Of the first lane that cannot go on.
 Blocked firstBlocked(std::span<Lane> lanes, const Work& work);
+Blocked firstBlocked(std::span<CodedLane> lanes, const Work& work);
 
 /// Interleaves the lanes, which must not share connections, and moves what they post until all of
 /// it has left this rank. All lanes keep their place when the run ends early, so a stalled run is
@@ -36,6 +39,7 @@ Blocked firstBlocked(std::span<Lane> lanes, const Work& work);
 /// @threads the thread that owns the lanes' connection ends
 /// @order   results are in the caller's memory on kDone; undefined else
 RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter);
+RunOutcome runLanes(std::span<CodedLane> lanes, const Work& work, Waiter& waiter);
 
 /// The same for the stages of an operation.
 RunOutcome runStages(StagedLanes& stages, const Work& work, Waiter& waiter);

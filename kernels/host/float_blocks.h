@@ -19,6 +19,8 @@ class FloatForm {
 
   DataType type() const { return type_; }
 
+  std::size_t elemBytes() const { return elementBytes(type_); }
+
   /// Whether elements are fp32 as they are.
   bool isPlain() const { return type_ == DataType::kFloat32; }
 

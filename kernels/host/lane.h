@@ -29,6 +29,13 @@ struct Arithmetic {
   const void* scale = nullptr;  ///< premulsum: the factor of own input; else null
 };
 
+/// What error feedback adds to elements before they are encoded, and takes from what became of
+/// them. Not owned; null: there is none.
+struct Residuals {
+  float* contribution = nullptr;  ///< one for each element of the input
+  float* result = nullptr;        ///< one for each element that this rank adds up, as lanes count
+};
+
 /// What all lanes of one operation share.
 struct Work {
   Buffers buffers;
@@ -42,6 +49,7 @@ struct Work {
   std::size_t elsewhereBytes = 0;
   /// Input that was sent stays as it is while a receiver may read it; see transports/memory_names.h
   bool inputStays = false;
+  Residuals residuals;  ///< compressed operations only
 };
 
 enum class StepResult : std::uint8_t {

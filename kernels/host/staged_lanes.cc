@@ -20,8 +20,8 @@ Turn StagedLanes::takeTurn(const Work& work) {
     const StepResult result = tryStage(stage, work);
     turn.moved |= result == StepResult::kRan;
     turn.finished &= result == StepResult::kFinished;
-    if (result == StepResult::kMismatch && turn.mismatched == nullptr) {
-      turn.mismatched = runningLane(stage);
+    if (result == StepResult::kMismatch && !turn.mismatched.has_value()) {
+      turn.mismatched = runningLane(stage)->blockedOn(work);
     }
   }
   return turn;

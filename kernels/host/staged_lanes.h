@@ -16,7 +16,7 @@ namespace rondo::host {
 struct Turn {
   bool moved = false;
   bool finished = true;
-  Lane* mismatched = nullptr;  ///< blockedOn() says whose slot
+  std::optional<Blocked> mismatched;  ///< a slot belongs to another call
 };
 
 /// @threads one at a time.

@@ -67,6 +67,12 @@ rondo_add_test(collective_message_soak_test LABELS collective TIMEOUT 300
 rondo_add_test(collective_varied_test LABELS collective TIMEOUT 300
   SOURCES varied_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_compressed_test LABELS collective TIMEOUT 300
+  SOURCES compressed_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_command_test(collective_streamed_compressed_test LABELS collective TIMEOUT 300
+  COMMAND ${CMAKE_COMMAND} -E env RONDO_STORES=streamed
+    $<TARGET_FILE:collective_compressed_test> --gtest_filter=CompressedMatrix.*)
 rondo_add_test(collective_fork_test LABELS collective
   SOURCES fork_test.cc
   LIBRARIES rondo_collective_harness)

@@ -73,6 +73,30 @@ int exchangeBlocks(rondoComm_t comm, int ranks, int rank, std::size_t count, int
   return wrong;
 }
 
+/// The compressed collectives, with a codec that holds all sums of up to 8 ranks as they are.
+int compress(rondoComm_t comm, int ranks, int rank, std::size_t count) {
+  const auto n = static_cast<std::size_t>(ranks);
+  const std::vector<float> own = contribution(rank, count * n);
+  std::vector<float> result(count);
+  std::vector<float> all(count * n);
+  rondoCompression_t how = RONDO_COMPRESSION_INITIALIZER;
+  how.codec = rondoCodecFloat16;
+  int wrong = failed(comm, rondoAllReduceCompressed(own.data(), result.data(), count, rondoFloat32,
+                                                    rondoSum, &how, comm, nullptr));
+  wrong += countWrong("compressed all_reduce", result,
+                      [&](std::size_t i) { return sumOfValues(ranks, i); });
+  wrong += failed(comm, rondoReduceScatterCompressed(own.data(), result.data(), count, rondoFloat32,
+                                                     rondoSum, &how, comm, nullptr));
+  wrong += countWrong("compressed reduce_scatter", result, [&](std::size_t i) {
+    return sumOfValues(ranks, i + static_cast<std::size_t>(rank) * count);
+  });
+  wrong += failed(comm, rondoAllGatherCompressed(own.data(), all.data(), count, rondoFloat32, &how,
+                                                 comm, nullptr));
+  wrong += countWrong("compressed all_gather", all,
+                      [&](std::size_t i) { return value(static_cast<int>(i / count), i % count); });
+  return wrong;
+}
+
 }  // namespace
 
 int callEverything(rondoComm_t comm, int ranks, int rank, std::size_t count, int rootStride) {
@@ -102,6 +126,7 @@ int callEverything(rondoComm_t comm, int ranks, int rank, std::size_t count, int
     }
   }
   wrong += exchangeBlocks(comm, ranks, rank, count, rootStride);
+  if (ranks <= 8) wrong += compress(comm, ranks, rank, count);
   return wrong + failed(comm, rondoBarrier(comm, nullptr));
 }
 

@@ -36,6 +36,8 @@ static void testOneRank(void) {
   rondoComm_t comm = NULL;
   rondoRedOp_t twice = rondoSum;
   const float factor = 2.0f;
+  rondoCompression_t compression = RONDO_COMPRESSION_INITIALIZER;
+  rondoCompressionReport_t report;
   const float input[3] = {1.0f, 2.0f, 3.0f};
   float output[3] = {0.0f, 0.0f, 0.0f};
   int value = -1;
@@ -53,6 +55,11 @@ static void testOneRank(void) {
          "premulsum runs");
   expect(output[0] == 2.0f && output[1] == 4.0f && output[2] == 6.0f, "and multiplies");
   expect(rondoRedOpDestroy(twice, comm) == rondoSuccess, "premulsum can be destroyed");
+  compression.report = &report;
+  expect(rondoAllReduceCompressed(input, output, 3, rondoFloat32, rondoAvg, &compression, comm,
+                                  NULL) == rondoSuccess,
+         "compressed all-reduce runs");
+  expect(output[2] == 3.0f && report.nonFinite == 0 && report.wireBytes == 0, "and reports");
   expect(rondoBarrier(comm, NULL) == rondoSuccess, "the barrier runs");
   expect(rondoCommDestroy(comm) == rondoSuccess, "the communicator can be destroyed");
   expect(rondoCommDestroy(comm) == rondoInvalidUsage, "but once only");
