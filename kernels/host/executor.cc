@@ -51,10 +51,7 @@ namespace {
 /// @param takeTurn     of whatever is run
 /// @param firstBlocked likewise
 template <class TakeTurn, class FirstBlocked>
-RunOutcome takeTurns(const Work& work,
-                     Waiter& waiter,
-                     const TakeTurn& takeTurn,
-                     const FirstBlocked& firstBlocked) {
+RunOutcome takeTurns(Waiter& waiter, const TakeTurn& takeTurn, const FirstBlocked& firstBlocked) {
   for (;;) {
     const Turn turn = takeTurn();
     const bool passedOn = waiter.place().progress();
@@ -94,8 +91,7 @@ RunOutcome runMailboxCall(MailboxCall& call, const Work& work, Waiter& waiter) {
 RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
   const auto run = [&] {
     return takeTurns(
-        work, waiter, [&] { return takeTurn(lanes, work); },
-        [&] { return firstBlocked(lanes, work); });
+        waiter, [&] { return takeTurn(lanes, work); }, [&] { return firstBlocked(lanes, work); });
   };
   if (work.arithmetic.combine == nullptr) return run();
   const FloatEnvironment environment;
@@ -105,15 +101,13 @@ RunOutcome runLanes(std::span<Lane> lanes, const Work& work, Waiter& waiter) {
 RunOutcome runLanes(std::span<CodedLane> lanes, const Work& work, Waiter& waiter) {
   const FloatEnvironment environment;
   return takeTurns(
-      work, waiter, [&] { return takeTurn(lanes, work); },
-      [&] { return firstBlocked(lanes, work); });
+      waiter, [&] { return takeTurn(lanes, work); }, [&] { return firstBlocked(lanes, work); });
 }
 
 RunOutcome runStages(StagedLanes& stages, const Work& work, Waiter& waiter) {
   const auto run = [&] {
     return takeTurns(
-        work, waiter, [&] { return stages.takeTurn(work); },
-        [&] { return stages.firstBlocked(work); });
+        waiter, [&] { return stages.takeTurn(work); }, [&] { return stages.firstBlocked(work); });
   };
   if (work.arithmetic.combine == nullptr) return run();
   const FloatEnvironment environment;
