@@ -3,7 +3,7 @@
 add_library(rondo_train_harness STATIC ${CMAKE_CURRENT_LIST_DIR}/rank_threads.cc)
 target_link_libraries(rondo_train_harness PUBLIC rondo_train rondo_collective_harness)
 
-rondo_add_test(train_buckets_test LABELS train collective TIMEOUT 300
+rondo_add_test(train_buckets_test LABELS train TIMEOUT 300
   SOURCES gradient_buckets_test.cc
   LIBRARIES rondo_train_harness GTest::gmock)
 rondo_add_test(train_buckets_process_test LABELS train multiprocess fault
@@ -12,7 +12,7 @@ rondo_add_test(train_buckets_process_test LABELS train multiprocess fault
 rondo_add_test(train_gpt_test LABELS train
   SOURCES gpt_test.cc
   LIBRARIES rondo_train_gpt rondo_static)
-rondo_add_test(train_training_test LABELS train collective TIMEOUT 300
+rondo_add_test(train_training_test LABELS train TIMEOUT 300
   SOURCES training_test.cc
   LIBRARIES rondo_train_gpt rondo_train_harness GTest::gmock)
 rondo_add_test(train_checkpoint_test LABELS train multiprocess fault TIMEOUT 300
