@@ -1,6 +1,7 @@
 #include "kernels/host/waiter.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -122,7 +123,7 @@ TEST(Executor, EndsOnceWhatWasPostedHasLeft) {
   NotedPlace place;
   place.progressesLeft = 5;
   Waiter waiter(quickPolicy(), flag, place);
-  EXPECT_EQ(runLanes({}, {}, waiter).result, RunResult::kDone);
+  EXPECT_EQ(runLanes(std::span<Lane>(), {}, waiter).result, RunResult::kDone);
   EXPECT_EQ(place.progressesLeft, 0);
 }
 
@@ -131,12 +132,12 @@ TEST(Executor, SaysSoWhileItCannotLeave) {
   NotedPlace place;
   place.stuck = true;
   Waiter waiter(quickPolicy(), flag, place);
-  const RunOutcome outcome = runLanes({}, {}, waiter);
+  const RunOutcome outcome = runLanes(std::span<Lane>(), {}, waiter);
   EXPECT_EQ(outcome.result, RunResult::kStalled);
   EXPECT_TRUE(outcome.flushing);
   EXPECT_LT(outcome.blocked.peer, 0);
   raiseFlag(flag);
-  EXPECT_EQ(runLanes({}, {}, waiter).result, RunResult::kAborted);
+  EXPECT_EQ(runLanes(std::span<Lane>(), {}, waiter).result, RunResult::kAborted);
 }
 
 TEST(DoorbellPlace, SleepsUntilTheBellRings) {
