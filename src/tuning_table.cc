@@ -84,8 +84,10 @@ TuningTable::TuningTable(std::vector<TuningEntry> entries) : entries_(std::move(
   std::ranges::sort(entries_, {}, [](const TuningEntry& entry) {
     return std::tuple_cat(place(entry), std::tuple(entry.micros));
   });
-  const auto repeated = std::ranges::unique(entries_, {}, place);
-  entries_.erase(repeated.begin(), repeated.end());
+  const auto same = [](const TuningEntry& one, const TuningEntry& other) {
+    return place(one) == place(other);
+  };
+  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
 }
 
 Result<TuningTable> TuningTable::parse(std::string_view text) {
@@ -136,18 +138,22 @@ std::uint64_t TuningTable::hash() const {
 std::span<const TuningEntry> TuningTable::nearest(Collective collective,
                                                   int ranks,
                                                   std::size_t bytes) const {
-  const auto part = std::ranges::equal_range(entries_, std::tuple(collective, ranks), {}, section);
-  if (part.empty()) return {};
+  const auto wanted = std::tuple(collective, ranks);
+  const auto begin = std::ranges::lower_bound(entries_, wanted, {}, section);
+  const auto end = std::ranges::upper_bound(entries_, wanted, {}, section);
+  if (begin == end) return {};
+  const std::span<const TuningEntry> part(begin, end);
   auto above = std::ranges::lower_bound(part, bytes, {}, &TuningEntry::bytes);
   if (above == part.end()) {
-    above = std::prev(above);
+    --above;
   } else if (above != part.begin()) {
-    const double below = static_cast<double>(std::prev(above)->bytes);
-    const double wanted = static_cast<double>(bytes);
-    if (wanted * wanted < below * static_cast<double>(above->bytes)) above = std::prev(above);
+    const auto below = static_cast<double>(std::prev(above)->bytes);
+    const auto size = static_cast<double>(bytes);
+    if (size * size < below * static_cast<double>(above->bytes)) --above;
   }
-  const auto same = std::ranges::equal_range(part, above->bytes, {}, &TuningEntry::bytes);
-  return {same.begin(), same.end()};
+  const std::size_t nearest = above->bytes;
+  return {std::ranges::lower_bound(part, nearest, {}, &TuningEntry::bytes),
+          std::ranges::upper_bound(part, nearest, {}, &TuningEntry::bytes)};
 }
 
 }  // namespace rondo
