@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 
 #include "collectives/coded.h"
 
@@ -15,21 +14,13 @@ namespace {
 constexpr std::size_t kPieces = 8;
 constexpr std::size_t kMinPieceBytes = 8192;
 
-/// The algorithm that carries codes, unless another one was asked for.
-Result<AlgorithmId> codedAlgorithm(const PlanRequest& request,
-                                   const PlanFacts& facts,
-                                   const PlanSettings& settings) {
-  const std::string_view name = codedAlgorithmName(request.collective);
-  const std::optional<AlgorithmId> algorithm = findAlgorithm(request.collective, name);
-  if (!algorithm.has_value())
-    return Status::notSupported("{} cannot be compressed", collectiveName(request.collective));
-  const PlanRule* const rule =
-      findPlanRule(settings.rules, request.collective, callBytes(request, facts.ranks));
-  if (rule == nullptr || rule->algorithm == *algorithm) return *algorithm;
-  return Status::notSupported(
-      "compressed {}: algorithm {}, which was asked for by name, carries elements only as they "
-      "are; ask for {} or for none",
-      collectiveName(request.collective), algorithmInfo(rule->algorithm).name, name);
+/// The algorithm that carries codes: there is one for each collective, and rules that name others
+/// are about calls that are not compressed.
+Result<AlgorithmId> codedAlgorithm(Collective collective) {
+  const std::optional<AlgorithmId> algorithm =
+      findAlgorithm(collective, codedAlgorithmName(collective));
+  if (algorithm.has_value()) return *algorithm;
+  return Status::notSupported("{} cannot be compressed", collectiveName(collective));
 }
 
 }  // namespace
@@ -39,7 +30,7 @@ Result<Plan> makeCodedPlan(const PlanRequest& request,
                            bool uniform,
                            const PlanFacts& facts,
                            const PlanSettings& settings) {
-  const Result<AlgorithmId> algorithm = codedAlgorithm(request, facts, settings);
+  const Result<AlgorithmId> algorithm = codedAlgorithm(request.collective);
   RONDO_RETURN_IF_ERROR(algorithm.status());
   const std::size_t blockBytes = encodedBytes(request.coded->codec, 1, request.coded->blockElems);
   if (blockBytes > facts.slotBytes) {

@@ -335,7 +335,7 @@ Status Communicator::withTurn(Collective collective, const Body& body) {
 template <class Body>
 Status Communicator::inTurn(Collective collective, const Body& body) try {
   if (finalized_) return finalizedAlready();
-  if (host::flagRaised(group_->failedFlag())) return group_->failure();
+  if (host::flagRaised(group_->failedFlag())) return failAll(group_->failure());
   return body();
 
 } catch (const std::bad_alloc&) {  // while planning: nothing else allocates
@@ -570,7 +570,7 @@ Status Communicator::superviseRun(PreparedOperation& operation, const host::Work
       case host::RunResult::kDone:
         return {};
       case host::RunResult::kAborted:
-        return group_->failure();
+        return failAll(group_->failure());
       case host::RunResult::kMismatch:
         return failMismatch(outcome.blocked);
       case host::RunResult::kStalled:

@@ -29,7 +29,7 @@ GroupMember::~GroupMember() {
 Status GroupMember::begin() try {
   Communicator& own = *communicator_;
   if (own.finalized_) return own.finalizedAlready();
-  if (host::flagRaised(own.group_->failedFlag())) return own.group_->failure();
+  if (host::flagRaised(own.group_->failedFlag())) return own.failAll(own.group_->failure());
   for (const QueuedCollective& queued : calls_.collectives)
     RONDO_RETURN_IF_ERROR(own.checkPlan(queued.call()));
   if (calls_.messages.empty()) return {};
@@ -52,7 +52,7 @@ Status GroupMember::begin() try {
 
 Result<bool> GroupMember::step() {
   if (host::flagRaised(communicator_->group_->failedFlag()))
-    return communicator_->group_->failure();
+    return communicator_->failAll(communicator_->group_->failure());
   Result<bool> exchanged = stepMessages();
   if (!exchanged.ok()) return exchanged;
   Result<bool> called = stepCollectives();
