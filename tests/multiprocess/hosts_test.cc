@@ -8,8 +8,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -286,15 +289,20 @@ class TwoNetworks : public ::testing::Test {
       ::_exit(1);
     }
     const std::string there = fmt::format("nsenter -t {} -n ", holder_);
-    std::this_thread::sleep_for(milliseconds{200});  // for the holder's network to be its own
     const bool made =
+        becomesTrue([&] { return networkOf(holder_) != networkOf(::getpid()); }) &&
         run("ip link set lo up") && run("ip link add aaa0 type veth peer name aaa1") &&
         run("ip addr add 10.99.0.1/24 dev aaa0") && run("ip link set aaa0 up") &&
         run("ip link set aaa1 up") &&
         run(fmt::format("ip link add cable type veth peer name cable netns {}", holder_)) &&
         run(fmt::format("ip addr add {}/24 dev cable", kHere)) && run("ip link set cable up") &&
         run(there + "ip link set lo up") && run(there + "ip addr add 10.98.0.2/24 dev cable") &&
-        run(there + "ip link set cable up");
+        run(there + "ip link set cable up") &&
+        // The kernel tells later that the other end is there.
+        becomesTrue([&] {
+          return run("ip link show cable | grep -q LOWER_UP") &&
+                 run(there + "ip link show cable | grep -q LOWER_UP");
+        });
     if (!made) GTEST_SKIP() << "needs iproute2 and the right to make veth pairs";
   }
 
@@ -302,6 +310,19 @@ class TwoNetworks : public ::testing::Test {
     if (holder_ <= 0) return;
     ::kill(holder_, SIGKILL);
     ::waitpid(holder_, nullptr, 0);
+  }
+
+  static std::string networkOf(pid_t process) {
+    std::error_code error;
+    return std::filesystem::read_symlink(fmt::format("/proc/{}/ns/net", process), error);
+  }
+
+  static bool becomesTrue(const std::function<bool()>& condition) {
+    for (int look = 0; look < 500; ++look) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(milliseconds{20});
+    }
+    return false;
   }
 
   static bool run(const std::string& command) {
