@@ -43,6 +43,7 @@ void AllocationTable::add(void* begin, std::size_t bytes, std::unique_ptr<Memory
   entry.number = ++lastNumber_;
   entry.bytes = bytes;
   entry.block = std::move(block);
+  host::postCounter(blocks_, entries_.size());
 }
 
 Status AllocationTable::free(void* begin) {
@@ -63,10 +64,12 @@ Status AllocationTable::free(void* begin) {
   host::postCounter(changes_, changes_ + 1);
   freed = std::move(entry.block);
   entries_.erase(found);
+  host::postCounter(blocks_, entries_.size());
   return {};
 }
 
 std::optional<PlaceInBlock> AllocationTable::find(const void* data, std::size_t bytes) const {
+  if (host::observeCounter(blocks_) == 0) return std::nullopt;  // most programs have none
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   const std::scoped_lock lock(mutex_);
   auto next = entries_.upper_bound(address);

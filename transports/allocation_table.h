@@ -85,7 +85,9 @@ class AllocationTable {
   mutable std::mutex mutex_;
   std::map<std::uintptr_t, Entry> entries_;  // by where they begin
   std::uint64_t lastNumber_ = 0;
-  mutable std::uint64_t changes_ = 1;  // read without the lock
+  // Read without the lock.
+  mutable std::uint64_t changes_ = 1;
+  mutable std::uint64_t blocks_ = 0;
 };
 
 }  // namespace rondo

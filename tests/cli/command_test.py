@@ -193,7 +193,9 @@ def tune():
             with open(table, encoding="ascii") as file:
                 rows = [line.split() for line in file if not line.startswith("#")]
             names = {(row[0], row[3]) for row in rows}
-            expected = {row for row in registry() if row[0] in ("all_reduce", "broadcast")}
+            # On one host there are no two levels.
+            expected = {row for row in registry()
+                        if row[0] in ("all_reduce", "broadcast") and row[1] != "two_level"}
             assert names == expected, names
             assert len(rows) == len(expected) * 5, rows  # no chunk of 8 KiB in 4 KiB
         with open(table, "w", encoding="ascii") as file:
