@@ -30,7 +30,11 @@ StepResult MessageLane::tryStep() {
     send(step);
   } else {
     if (!slotMatches(step)) return StepResult::kMismatch;
-    if (!recv_[step.round]->beginRead()) return StepResult::kNotReady;
+    // A sender that has withdrawn what it posted has failed, which ends this operation, too.
+    if (!recv_[step.round]->beginRead()) {
+      recv_[step.round]->cancelRead();
+      return StepResult::kNotReady;
+    }
     receive(step);
   }
   ++next_;
