@@ -14,7 +14,7 @@ namespace rondo {
 /// @param request has a codec
 /// @param blocks  what the schedule shares out: of the whole, or of each rank's part
 /// @param uniform the ranks' parts have equally many
-/// @errors NotSupported: an algorithm asked for that cannot carry codes; a block that no slot holds
+/// @errors NotSupported: a collective that cannot be compressed; a block that no slot holds
 Result<Plan> makeCodedPlan(const PlanRequest& request,
                            std::size_t blocks,
                            bool uniform,

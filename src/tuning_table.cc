@@ -9,6 +9,8 @@
 #include <sstream>
 #include <tuple>
 
+#include "src/plan_rule.h"
+
 namespace rondo {
 
 namespace {
@@ -45,14 +47,13 @@ bool readNumber(std::string_view word, Number& number) {
   return error == std::errc{} && stop == end;
 }
 
+/// Names are those of rules, two levels among them.
 std::optional<AlgorithmId> findByNames(std::string_view collective, std::string_view algorithm) {
-  for (std::size_t row = 0; row < kAllAlgorithmCount; ++row) {
-    const AlgorithmInfo& info = algorithmInfo(algorithmAt(row));
-    if (collectiveName(info.collective) == collective && info.name == algorithm) {
-      return algorithmAt(row);
-    }
-  }
-  return std::nullopt;
+  const Result<std::vector<PlanRule>> rules =
+      parsePlanRules(fmt::format("{}:{}", collective, algorithm));
+  if (!rules.ok()) return std::nullopt;
+  const PlanRule plain{.algorithm = rules->front().algorithm};
+  return *rules == std::vector{plain} ? std::optional(plain.algorithm) : std::nullopt;
 }
 
 Result<TuningEntry> parseLine(std::string_view line) {

@@ -94,6 +94,12 @@ TEST(TuningTable, TextCanBeReadAgainAndHasTheSameHash) {
   EXPECT_NE(table->hash(), TuningTable{}.hash());
 }
 
+TEST(TuningTable, KnowsTwoLevels) {
+  const auto table = TuningTable::parse("all_reduce 4 4096 two_level 65536 9.5\n");
+  ASSERT_TRUE(table.ok()) << table.status().message();
+  EXPECT_EQ(table->entries().front().algorithm, allReduceBy("two_level"));
+}
+
 TEST(TuningTable, FindsTheNearestSizeByRatio) {
   const auto table = TuningTable::parse(kTable);
   ASSERT_TRUE(table.ok());
@@ -114,7 +120,8 @@ TEST(TuningTable, NamesTheLineThatIsWrong) {
        {"all_reduce 2 4096 one_shot 65536", "all_reduce 2 4096 magic 65536 1",
         "all_reduce 0 4096 ring 65536 1", "all_reduce 2 4096 ring 0 1",
         "all_reduce 2 4096 ring 64 -1", "all_reduce 2 4096 ring 64 nan",
-        "all_reduce 2 -5 ring 64 1", "broadcast 2 4096 two_shot 64 1"}) {
+        "all_reduce 2 -5 ring 64 1", "all_reduce 2 4096 ring/64 64 1",
+        "broadcast 2 4096 two_shot 64 1"}) {
     const auto table = TuningTable::parse(fmt::format("# first\n{}\n", line));
     ASSERT_FALSE(table.ok()) << line;
     EXPECT_NE(table.status().message().find("line 2"), std::string_view::npos);
