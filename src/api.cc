@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "rondo/rondo.h"
 #include "src/argument_checks.h"
 #include "src/communicator.h"
+#include "src/communicator_entry.h"
 #include "src/communicator_handles.h"
 #include "src/compression_checks.h"
 #include "src/config.h"
@@ -29,6 +33,7 @@
 #include "src/status.h"
 #include "src/stream_handles.h"
 #include "src/stream_task.h"
+#include "transports/slot_account.h"
 
 namespace rondo {
 
@@ -43,6 +48,7 @@ constexpr bool same(rondoRedOp_t op, ReduceOp internal) {
   return static_cast<int>(op) == static_cast<int>(internal);
 }
 
+static_assert(rondoComplex64 == kDataTypeCount && rondoComplex128 == kDataTypeCount + 1);
 static_assert(same(rondoSum, ReduceOp::kSum) && same(rondoProd, ReduceOp::kProd) &&
               same(rondoMin, ReduceOp::kMin) && same(rondoMax, ReduceOp::kMax) &&
               same(rondoAvg, ReduceOp::kAvg) && kReduceOpCount == 6);
@@ -136,6 +142,35 @@ rondoResult_t withCall(const char* function, rondoComm_t comm, const Body& body)
   });
 }
 
+/// withCommunicator(), for what needs none yet: `body` takes the CommunicatorEntry behind `comm`.
+template <class Body>
+rondoResult_t withEntry(const char* function, rondoComm_t comm, const Body& body) noexcept {
+  return guarded(function, comm, [&]() -> Status {
+    const Result<CommunicatorEntry*> entry = findEntry(comm);
+    RONDO_RETURN_IF_ERROR(entry.status());
+    return body(**entry);
+  });
+}
+
+/// The result of a call that was carried out, or is being carried out by the communicator's thread.
+rondoResult_t told(rondoResult_t result, bool inProgress) {
+  return inProgress && result == rondoSuccess ? rondoInProgress : result;
+}
+
+/// Carries `work`, which takes a turn, out in the calling thread or the communicator's.
+/// @param inProgress set if it is the latter
+template <class Work>
+Status carryOut(Communicator& communicator, const Work& work, bool& inProgress) {
+  if (communicator.worker() == nullptr) {
+    const OperationOrder::Turn turn = communicator.order()->waitTurn();
+    return work();
+  }
+  communicator.worker()->enqueue(
+      InTurnTask(work, nullptr, std::optional<IssuedPlace>(communicator.order())));
+  inProgress = true;
+  return {};
+}
+
 /// The stream on host memory that a call is issued on; null: none, or the device's.
 Result<HostStream*> hostStream(const Communicator& communicator,
                                std::string_view call,
@@ -157,22 +192,29 @@ Result<HostStream*> hostStream(const Communicator& communicator,
 }
 
 /// Carries `call` out, issues it on `queue`, or adds it to the group that is being collected.
-/// @param queue that of `stream`; null where it is none on host memory
+/// @param queue      that of `stream`; null where it is none on host memory
+/// @param inProgress set if it was issued on the communicator's own
 Status dispatch(Communicator& communicator,
                 rondoComm_t comm,
                 const CollectiveCall& call,
                 rondoStream_t stream,
-                HostStream* queue) {
+                HostStream* queue,
+                bool& inProgress) {
   CallGroup& group = CallGroup::ofThread();
   if (group.collecting()) {
     if (!communicator.onDevice()) return group.addOnHost(comm, call, stream);
     group.add(comm, call, stream);
     return {};
   }
-  if (queue == nullptr) [[likely]]
+  if (queue == nullptr && communicator.worker() == nullptr) [[likely]]
     return communicator.run(call, stream);
-  queue->enqueue(CollectiveTask(communicator, call));
+  inProgress = queue == nullptr;
+  (inProgress ? communicator.worker() : queue)->enqueue(CollectiveTask(communicator, call, stream));
   return {};
+}
+
+Caller callerOf(const Communicator& communicator) {
+  return {communicator.rank(), communicator.ranks(), communicator.onDevice()};
 }
 
 // What calls communicators on devices cannot make yet.
@@ -201,50 +243,74 @@ rondoResult_t runCollective(const char* function,
                             const Raw& raw,
                             rondoComm_t comm,
                             rondoStream_t stream) noexcept {
-  return withCall(function, comm, [&](Communicator& communicator, CallGroup&) -> Status {
+  bool inProgress = false;
+  const auto body = [&](Communicator& communicator, CallGroup&) -> Status {
     const Result<HostStream*> queue =
         hostStream(communicator, collectiveName(raw.collective), stream);
     if (!queue.ok()) return communicator.reject(queue.status());
-    const Caller caller{communicator.rank(), communicator.ranks()};
+    const Caller caller = callerOf(communicator);
     const Status able = communicator.onDevice() ? checkOnDevice(raw, caller) : Status{};
     if (!able.ok()) return communicator.reject(able);
     const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
-    return dispatch(communicator, comm, *call, stream, *queue);
-  });
+    return dispatch(communicator, comm, *call, stream, *queue, inProgress);
+  };
+  const rondoResult_t result = withCall(function, comm, body);
+  return told(result, inProgress);
+}
+
+/// Refuses a message; its other end is told, now or when the group that it is part of has ended.
+Status refuseMessage(Communicator& communicator,
+                     rondoComm_t comm,
+                     CallGroup& group,
+                     int peer,
+                     const Status& reason) {
+  if (peer < 0 || peer >= communicator.ranks() || peer == communicator.rank()) return reason;
+  if (!group.collecting()) return communicator.rejectMessages({peer}, reason);
+  group.refuseMessage(comm, peer, reason);
+  return reason;
 }
 
 rondoResult_t makeMessage(const char* function,
                           const RawMessage& raw,
                           rondoComm_t comm,
                           rondoStream_t stream) noexcept {
-  return withCall(function, comm, [&](Communicator& communicator, CallGroup& group) -> Status {
-    const Caller caller{communicator.rank(), communicator.ranks()};
+  bool inProgress = false;
+  const auto body = [&](Communicator& communicator, CallGroup& group) -> Status {
+    const auto refuse = [&](const Status& reason) {
+      return refuseMessage(communicator, comm, group, raw.peer, reason);
+    };
     const Result<HostStream*> queue = hostStream(communicator, raw.sends ? "send" : "recv", stream);
-    RONDO_RETURN_IF_ERROR(queue.status());
+    if (!queue.ok()) return refuse(queue.status());
     if (communicator.onDevice()) {
-      return Status::notSupported(
+      return refuse(Status::notSupported(
           "rank {} {}: messages from rank to rank on a communicator of CUDA devices; only host "
           "communicators have them yet",
-          caller.rank, raw.sends ? "send" : "recv");
+          communicator.rank(), raw.sends ? "send" : "recv"));
     }
-    const Result<MessageCall> call = checkMessage(raw, caller);
-    RONDO_RETURN_IF_ERROR(call.status());
-    if (!group.collecting()) return runMessage(communicator, *call, *queue);
-    return group.addOnHost(comm, *call, stream);
-  });
+    const Result<MessageCall> message = checkMessage(raw, callerOf(communicator));
+    if (!message.ok()) return refuse(message.status());
+    if (group.collecting()) return group.addOnHost(comm, *message, stream);
+    inProgress = *queue == nullptr && communicator.worker() != nullptr;
+    return runMessage(communicator, *message, inProgress ? communicator.worker() : *queue);
+  };
+  const rondoResult_t result = withCall(function, comm, body);
+  return told(result, inProgress);
 }
 
 /// The outcome of a group is that of each communicator that was part of it.
 rondoResult_t endGroup(const char* function) noexcept {
-  return guarded(function, nullptr, [&] {
+  bool inProgress = false;
+  const rondoResult_t result = guarded(function, nullptr, [&] {
     GroupOutcome outcome = CallGroup::ofThread().end();
+    inProgress = outcome.inProgress;
     if (!outcome.status.ok()) {
       for (rondoComm_t comm : outcome.members)
         remember(comm, outcome.status);
     }
     return std::move(outcome.status);
   });
+  return told(result, inProgress);
 }
 
 /// The settings that `requested` and the environment give, put into effect for the log.
@@ -294,11 +360,41 @@ Status getUniqueId(rondoUniqueId_t* id) {
   return {};
 }
 
+/// Makes a communicator by `make`, which takes the settings, now or in a thread of its own.
+/// @param comm       receives the handle
+/// @param inProgress set if it is the latter
+/// @param place      where making it is an operation of another communicator, its place there
+template <class Make>
+Status makeCommunicator(Config config,
+                        const Make& make,
+                        rondoComm_t* comm,
+                        bool& inProgress,
+                        std::optional<IssuedPlace> place = std::nullopt) {
+  config.givenUp = std::make_shared<std::uint32_t>(0);
+  const GivenUpFlag givenUp = config.givenUp;
+  auto entry = CommunicatorEntry::making(
+      [config = std::move(config), make] { return make(config); }, givenUp, std::move(place));
+  RONDO_RETURN_IF_ERROR(entry.status());
+  const Result<rondoComm_t> handle = registerEntry(*std::move(entry));
+  RONDO_RETURN_IF_ERROR(handle.status());
+  *comm = *handle;
+  inProgress = true;
+  return {};
+}
+
+Status registerCommunicator(Result<std::unique_ptr<Communicator>> made, rondoComm_t* comm) {
+  RONDO_RETURN_IF_ERROR(made.status());
+  std::vector<std::unique_ptr<Communicator>> one;
+  one.push_back(*std::move(made));
+  return registerCommunicators(std::move(one), comm);
+}
+
 Status initRank(rondoComm_t* comm,
                 int ranks,
                 const rondoUniqueId_t& id,
                 int rank,
-                const rondoConfig_t* requested) {
+                const rondoConfig_t* requested,
+                bool& inProgress) {
   RONDO_RETURN_IF_ERROR(checkOutput("comm", comm));
   if (ranks < 1) return Status::invalidArgument("ranks is {}; pass 1 or more", ranks);
   if (rank < 0 || rank >= ranks) {
@@ -314,11 +410,11 @@ Status initRank(rondoComm_t* comm,
   }
   UniqueId meeting;
   std::memcpy(meeting.bytes.data(), id.bytes, sizeof id.bytes);
-  auto communicator = Communicator::createRank(meeting, rank, ranks, *config);
-  RONDO_RETURN_IF_ERROR(communicator.status());
-  std::vector<std::unique_ptr<Communicator>> one;
-  one.push_back(*std::move(communicator));
-  return registerCommunicators(std::move(one), comm);
+  const auto make = [meeting, rank, ranks](const Config& settings) {
+    return Communicator::createRank(meeting, rank, ranks, settings);
+  };
+  if (config->blocking) return registerCommunicator(make(*config), comm);
+  return makeCommunicator(*config, make, comm, inProgress);
 }
 
 /// The device of a rank that was launched, if that is to follow from its place on its host.
@@ -334,9 +430,10 @@ Status chooseDevice(const Launch& launch, Config& config) {
 }
 
 /// The communicator of the rank that the environment says this process is.
-Result<std::unique_ptr<Communicator>> createFromEnvironment(Config config) {
-  const Deadline deadline = Deadline::within(config.initTimeout);
-  Result<EnvironmentMeeting> meeting = meetByEnvironment(config, wholeEnvironment(), deadline);
+Result<std::unique_ptr<Communicator>> createFromEnvironment(Config config,
+                                                            const Environment& environment) {
+  const Deadline deadline = config.initDeadline();
+  Result<EnvironmentMeeting> meeting = meetByEnvironment(config, environment, deadline);
   RONDO_RETURN_IF_ERROR(meeting.status());
   const Launch& launch = meeting->launch;
   RONDO_RETURN_IF_ERROR(chooseDevice(launch, config));
@@ -358,22 +455,45 @@ Result<std::unique_ptr<Communicator>> createFromEnvironment(Config config) {
   return communicator;
 }
 
-Status initFromEnvironment(rondoComm_t* comm, const rondoConfig_t* requested) {
+Status initFromEnvironment(rondoComm_t* comm, const rondoConfig_t* requested, bool& inProgress) {
   RONDO_RETURN_IF_ERROR(checkOutput("comm", comm));
   const Result<Config> config = prepareConfig(requested);
   RONDO_RETURN_IF_ERROR(config.status());
-  auto communicator = createFromEnvironment(*config);
-  RONDO_RETURN_IF_ERROR(communicator.status());
-  std::vector<std::unique_ptr<Communicator>> one;
-  one.push_back(*std::move(communicator));
-  return registerCommunicators(std::move(one), comm);
+  // Read now, as the program may change it later.
+  const auto make = [environment = wholeEnvironment()](const Config& settings) {
+    return createFromEnvironment(settings, environment);
+  };
+  if (config->blocking) return registerCommunicator(make(*config), comm);
+  return makeCommunicator(*config, make, comm, inProgress);
+}
+
+/// The split of a rank whose part's calls do not wait, nor does this.
+Status splitInProgress(Communicator& communicator,
+                       int color,
+                       int key,
+                       rondoComm_t* newComm,
+                       std::optional<Config> config,
+                       bool& inProgress) {
+  const bool inherits = !config.has_value();
+  const auto make = [&communicator, color, key, inherits](const Config& settings) {
+    return communicator.splitInTurn(color, key, settings, inherits);
+  };
+  Config settings = inherits ? communicator.config() : *std::move(config);
+  IssuedPlace place(communicator.order());
+  if (color != kNoColor)
+    return makeCommunicator(std::move(settings), make, newComm, inProgress, std::move(place));
+  // This rank only lends the others a hand.
+  const auto help = [make, settings] { return make(settings).status(); };
+  *newComm = nullptr;
+  return carryOut(communicator, help, inProgress);
 }
 
 Status split(Communicator& communicator,
              int color,
              int key,
              rondoComm_t* newComm,
-             const rondoConfig_t* requested) {
+             const rondoConfig_t* requested,
+             bool& inProgress) {
   RONDO_RETURN_IF_ERROR(checkOutput("newComm", newComm));
   std::optional<Config> config;
   if (requested != nullptr) {
@@ -381,13 +501,12 @@ Status split(Communicator& communicator,
     RONDO_RETURN_IF_ERROR(prepared.status());
     config = *std::move(prepared);
   }
+  if (!(config ? *config : communicator.config()).blocking)
+    return splitInProgress(communicator, color, key, newComm, std::move(config), inProgress);
   auto part = communicator.split(color, key, config ? &*config : nullptr);
   RONDO_RETURN_IF_ERROR(part.status());
   *newComm = nullptr;
-  if (*part == nullptr) return {};
-  std::vector<std::unique_ptr<Communicator>> one;
-  one.push_back(*std::move(part));
-  return registerCommunicators(std::move(one), newComm);
+  return *part != nullptr ? registerCommunicator(std::move(part), newComm) : Status{};
 }
 
 Status createPreMulSum(Communicator& communicator,
@@ -397,19 +516,164 @@ Status createPreMulSum(Communicator& communicator,
                        rondoScalarResidence_t residence) {
   RONDO_RETURN_IF_ERROR(checkOutput("op", op));
   if (scalar == nullptr) return Status::invalidArgument("scalar is NULL; pass one element");
+  if (type == rondoComplex64 || type == rondoComplex128) {
+    return Status::invalidArgument(
+        "premulsum of complex numbers is not there; multiply before, or sum by a function "
+        "(rondoRedOpCreateUser)");
+  }
   if (type < 0 || type >= kDataTypeCount) {
     return Status::invalidArgument("type {} is no rondoDataType_t", type);
   }
-  if (residence != rondoScalarHostImmediate) {
-    return Status::notSupported("residence {} of the scalar; pass rondoScalarHostImmediate",
-                                static_cast<int>(residence));
+  if (residence != rondoScalarHostImmediate && residence != rondoScalarDevice) {
+    return Status::invalidArgument(
+        "residence {} of the scalar; pass rondoScalarHostImmediate or rondoScalarDevice",
+        static_cast<int>(residence));
   }
-  const Result<int> handle =
-      communicator.reductions().createPreMulSum(static_cast<DataType>(type), scalar);
+  const Result<int> handle = communicator.reductions().createPreMulSum(
+      static_cast<DataType>(type), scalar, residence == rondoScalarDevice);
   RONDO_RETURN_IF_ERROR(handle.status());
   *op = static_cast<rondoRedOp_t>(*handle);
   return {};
 }
+
+Status createUserReduction(Communicator& communicator,
+                           rondoRedOp_t* op,
+                           rondoReduceFunction_t function,
+                           int commutative,
+                           void* context) {
+  RONDO_RETURN_IF_ERROR(checkOutput("op", op));
+  if (function == nullptr) return Status::invalidArgument("function is NULL");
+  if (commutative != 0 && commutative != 1)
+    return Status::invalidArgument("commutative is {}; pass 0 or 1", commutative);
+  if (communicator.onDevice()) {
+    return Status::notSupported(
+        "rank {}: a reduction by a function on a communicator of CUDA devices: kernels cannot call "
+        "it, host communicators can",
+        communicator.rank());
+  }
+  const Result<int> handle =
+      communicator.reductions().createUser(function, commutative != 0, context);
+  RONDO_RETURN_IF_ERROR(handle.status());
+  *op = static_cast<rondoRedOp_t>(*handle);
+  return {};
+}
+
+// Queries.
+
+/// A call that is named, with no buffers.
+/// @param collective as a program names it
+/// @errors InvalidArgument
+Result<CollectiveCall> describedCall(const Communicator& communicator,
+                                     const ReductionTable& reductions,
+                                     const char* collective,
+                                     const RawCall& described) {
+  if (collective == nullptr)
+    return Status::invalidArgument("collective is NULL; pass a name such as \"all_reduce\"");
+  RawCall raw = described;
+  std::string known;
+  bool found = false;
+  for (int place = 0; place < kCollectiveCount; ++place) {
+    const auto candidate = static_cast<Collective>(place);
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", collectiveName(candidate));
+    if (collectiveName(candidate) != collective) continue;
+    raw.collective = candidate;
+    found = true;
+  }
+  if (!found)
+    return Status::invalidArgument("\"{}\" is no collective; pass one of {}", collective, known);
+  return checkDescription(raw, callerOf(communicator), reductions);
+}
+
+template <std::size_t kSize>
+void copyText(std::string_view text, char (&to)[kSize]) {
+  const std::size_t length = std::min(text.size(), kSize - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
+
+/// That the struct at `pointer` is one that this library can fill in.
+template <class Struct>
+Status checkStruct(const char* name, const Struct* pointer) {
+  RONDO_RETURN_IF_ERROR(checkOutput(name, pointer));
+  if (pointer->size == sizeof(Struct)) return {};
+  return Status::invalidArgument("{}->size is {}; set it to the struct's size, {}", name,
+                                 pointer->size, sizeof(Struct));
+}
+
+Status query(Communicator& communicator,
+             const char* collective,
+             const RawCall& described,
+             rondoCallPlan_t* plan) {
+  RONDO_RETURN_IF_ERROR(checkStruct("plan", plan));
+  const Result<CollectiveCall> call =
+      describedCall(communicator, communicator.reductions(), collective, described);
+  RONDO_RETURN_IF_ERROR(call.status());
+  const Result<Explanation> explanation = communicator.explain(*call);
+  RONDO_RETURN_IF_ERROR(explanation.status());
+  plan->algorithm = explanation->algorithm.data();
+  plan->protocol = explanation->protocol.data();
+  plan->channels = explanation->channels;
+  plan->chunkBytes = explanation->chunkBytes;
+  plan->predictedMicros = explanation->predictedMicros;
+  copyText(explanation->transports, plan->transports);
+  copyText(explanation->why, plan->why);
+  return {};
+}
+
+/// What readies `communicator` for calls like the one described.
+Result<std::function<Status()>> warmUpWork(Communicator& communicator,
+                                           const char* collective,
+                                           const RawCall& described) {
+  const std::string_view name = collective != nullptr ? collective : "";
+  if (name != "send" && name != "recv") {
+    const Result<CollectiveCall> call =
+        describedCall(communicator, communicator.reductions(), collective, described);
+    RONDO_RETURN_IF_ERROR(call.status());
+    return std::function<Status()>(
+        [&communicator, call = *call] { return communicator.warmUpInTurn(call); });
+  }
+  const int peer = described.root;
+  if (communicator.onDevice())
+    return Status::notSupported("messages on a communicator of CUDA devices");
+  if (peer < 0 || peer >= communicator.ranks()) {
+    return Status::invalidArgument("peer {} is no rank; pass 0 to {}", peer,
+                                   communicator.ranks() - 1);
+  }
+  return std::function<Status()>([&communicator, peer, sends = name == "send"] {
+    return communicator.warmUpMessagesInTurn(peer, sends);
+  });
+}
+
+Status warmUp(Communicator& communicator,
+              const char* collective,
+              const RawCall& described,
+              bool& inProgress) {
+  if (CallGroup::ofThread().collecting())
+    return Status::invalidUsage("rondoCommWarmUp in a group; call it before rondoGroupStart");
+  const Result<std::function<Status()>> work = warmUpWork(communicator, collective, described);
+  RONDO_RETURN_IF_ERROR(work.status());
+  return carryOut(communicator, *work, inProgress);
+}
+
+Status memoryOf(Communicator& communicator, rondoMemoryUse_t* use) {
+  RONDO_RETURN_IF_ERROR(checkStruct("use", use));
+  const Result<std::vector<TransportMemory>> memory = communicator.memory();
+  RONDO_RETURN_IF_ERROR(memory.status());
+  *use = {};
+  use->size = sizeof(rondoMemoryUse_t);
+  use->processSlots = SlotLedger::ofThisProcess().held();
+  use->processLimit = communicator.config().slotMemoryBytes;
+  for (const TransportMemory& transport : *memory) {
+    use->bytes += transport.bytes;
+    if (use->transports == RONDO_MOST_TRANSPORTS) continue;
+    use->byTransport[use->transports].name = transport.transport.data();
+    use->byTransport[use->transports].bytes = transport.bytes;
+    ++use->transports;
+  }
+  return {};
+}
+
+// Memory.
 
 Status allocate(void** memory, std::size_t bytes, int device) {
   RONDO_RETURN_IF_ERROR(checkOutput("memory", memory));
@@ -526,6 +790,7 @@ rondoResult_t guardedQuery(const char* function, const Body& body) noexcept {
 
 using rondo::Collective;
 using rondo::Communicator;
+using rondo::CommunicatorEntry;
 using rondo::Status;
 
 rondoResult_t rondoGetVersion(int* version) {
@@ -562,47 +827,66 @@ rondoResult_t rondoGetUniqueId(rondoUniqueId_t* id) {
 
 rondoResult_t rondoCommInitRank(
     rondoComm_t* comm, int ranks, rondoUniqueId_t id, int rank, const rondoConfig_t* config) {
-  return rondo::guarded(__func__, nullptr,
-                        [&] { return rondo::initRank(comm, ranks, id, rank, config); });
+  bool inProgress = false;
+  const rondoResult_t result = rondo::guarded(__func__, nullptr, [&] {
+    return rondo::initRank(comm, ranks, id, rank, config, inProgress);
+  });
+  return rondo::told(result, inProgress);
 }
 
 rondoResult_t rondoCommInitFromEnvironment(rondoComm_t* comm, const rondoConfig_t* config) {
-  return rondo::guarded(__func__, nullptr,
-                        [&] { return rondo::initFromEnvironment(comm, config); });
+  bool inProgress = false;
+  const rondoResult_t result = rondo::guarded(
+      __func__, nullptr, [&] { return rondo::initFromEnvironment(comm, config, inProgress); });
+  return rondo::told(result, inProgress);
 }
 
 rondoResult_t rondoCommDestroy(rondoComm_t comm) {
   if (comm == nullptr) return rondoSuccess;
-  return rondo::guarded(__func__, comm, [&] { return rondo::takeCommunicator(comm).status(); });
+  return rondo::guarded(__func__, comm, [&] { return rondo::takeEntry(comm).status(); });
 }
 
 rondoResult_t rondoCommFinalize(rondoComm_t comm) {
-  return rondo::withCommunicator(
-      __func__, comm, [](Communicator& communicator) { return communicator.finalize(); });
+  bool inProgress = false;
+  const rondoResult_t result =
+      rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+        return rondo::carryOut(
+            communicator, [&communicator] { return communicator.finalizeInTurn(); }, inProgress);
+      });
+  return rondo::told(result, inProgress);
 }
 
 rondoResult_t rondoCommSplit(
     rondoComm_t comm, int color, int key, rondoComm_t* newComm, const rondoConfig_t* config) {
-  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
-    return rondo::split(communicator, color, key, newComm, config);
-  });
+  bool inProgress = false;
+  const rondoResult_t result =
+      rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+        return rondo::split(communicator, color, key, newComm, config, inProgress);
+      });
+  return rondo::told(result, inProgress);
 }
 
 rondoResult_t rondoCommAbort(rondoComm_t comm) {
-  return rondo::withCommunicator(__func__, comm, [](Communicator& communicator) -> Status {
-    communicator.abort();
+  return rondo::withEntry(__func__, comm, [](CommunicatorEntry& entry) -> Status {
+    entry.abort();
     return {};
   });
 }
 
 rondoResult_t rondoCommGetAsyncError(rondoComm_t comm, rondoResult_t* result) {
-  return rondo::withCommunicator(__func__, comm, [&](const Communicator& communicator) -> Status {
+  return rondo::withEntry(__func__, comm, [&](CommunicatorEntry& entry) -> Status {
     RONDO_RETURN_IF_ERROR(rondo::checkOutput("result", result));
-    const Status failure = communicator.asyncError();
-    if (!failure.ok()) rondo::remember(comm, failure);
-    *result = rondo::toResult(failure.code());
+    const Status outcome = entry.asyncError();
+    const bool failed = !outcome.ok() && outcome.code() != rondo::StatusCode::kInProgress;
+    if (failed) rondo::remember(comm, outcome);
+    *result = rondo::toResult(outcome.code());
     return {};
   });
+}
+
+rondoResult_t rondoCommSynchronize(rondoComm_t comm) {
+  return rondo::withEntry(__func__, comm,
+                          [](CommunicatorEntry& entry) { return entry.synchronize(); });
 }
 
 rondoResult_t rondoCommCount(rondoComm_t comm, int* ranks) {
@@ -628,6 +912,41 @@ rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** nam
     RONDO_RETURN_IF_ERROR(transport.status());
     *name = transport->data();
     return {};
+  });
+}
+
+rondoResult_t rondoCommQuery(rondoComm_t comm,
+                             const char* collective,
+                             size_t count,
+                             rondoDataType_t type,
+                             rondoRedOp_t op,
+                             int root,
+                             rondoCallPlan_t* plan) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return rondo::query(communicator, collective,
+                        {Collective::kBarrier, nullptr, nullptr, count, type, op, root}, plan);
+  });
+}
+
+rondoResult_t rondoCommWarmUp(rondoComm_t comm,
+                              const char* collective,
+                              size_t count,
+                              rondoDataType_t type,
+                              rondoRedOp_t op,
+                              int root) {
+  bool inProgress = false;
+  const rondoResult_t result =
+      rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+        return rondo::warmUp(communicator, collective,
+                             {Collective::kBarrier, nullptr, nullptr, count, type, op, root},
+                             inProgress);
+      });
+  return rondo::told(result, inProgress);
+}
+
+rondoResult_t rondoCommGetMemory(rondoComm_t comm, rondoMemoryUse_t* use) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return rondo::memoryOf(communicator, use);
   });
 }
 
@@ -661,6 +980,16 @@ rondoResult_t rondoRedOpCreatePreMulSum(rondoRedOp_t* op,
                                         rondoComm_t comm) {
   return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
     return rondo::createPreMulSum(communicator, op, scalar, type, residence);
+  });
+}
+
+rondoResult_t rondoRedOpCreateUser(rondoRedOp_t* op,
+                                   rondoReduceFunction_t function,
+                                   int commutative,
+                                   void* context,
+                                   rondoComm_t comm) {
+  return rondo::withCommunicator(__func__, comm, [&](Communicator& communicator) {
+    return rondo::createUserReduction(communicator, op, function, commutative, context);
   });
 }
 
@@ -945,6 +1274,26 @@ rondoResult_t rondoRecv(void* recv,
                         rondoComm_t comm,
                         rondoStream_t stream) {
   return rondo::makeMessage(__func__, {false, nullptr, recv, count, type, peer}, comm, stream);
+}
+
+rondoResult_t rondoSendTagged(const void* send,
+                              size_t count,
+                              rondoDataType_t type,
+                              int peer,
+                              int tag,
+                              rondoComm_t comm,
+                              rondoStream_t stream) {
+  return rondo::makeMessage(__func__, {true, send, nullptr, count, type, peer, tag}, comm, stream);
+}
+
+rondoResult_t rondoRecvTagged(void* recv,
+                              size_t count,
+                              rondoDataType_t type,
+                              int peer,
+                              int tag,
+                              rondoComm_t comm,
+                              rondoStream_t stream) {
+  return rondo::makeMessage(__func__, {false, nullptr, recv, count, type, peer, tag}, comm, stream);
 }
 
 rondoResult_t rondoGroupStart(void) {

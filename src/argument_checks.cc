@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "collectives/buffers.h"
 #include "rondo/rondo.h"
+#include "src/block_overlap.h"
 
 namespace rondo {
 
@@ -35,17 +38,68 @@ bool isBuiltIn(int op) {
   return op >= rondoSum && op <= rondoAvg;
 }
 
-Status checkType(int type) {
-  if (type >= 0 && type < kDataTypeCount) return {};
+/// An element type as the library works with it.
+struct ElementKind {
+  DataType type = DataType::kUint8;
+  bool pairs = false;  ///< elements are complex numbers, of two `type` each
+
+  /// What `count` elements are in numbers of `type`; too much for any check if it is too much to
+  /// count.
+  std::size_t parts(std::size_t count) const {
+    constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+    if (!pairs) return count;
+    return count > kMost / 2 ? kMost : 2 * count;
+  }
+};
+
+Result<ElementKind> readType(int type) {
+  if (type == rondoComplex64) return ElementKind{DataType::kFloat32, true};
+  if (type == rondoComplex128) return ElementKind{DataType::kFloat64, true};
+  if (type >= 0 && type < kDataTypeCount) return ElementKind{static_cast<DataType>(type), false};
   return Status::invalidArgument(
-      "type {} is no rondoDataType_t; pass rondoInt8 (0) to rondoBool ({})", type,
-      kDataTypeCount - 1);
+      "type {} is no rondoDataType_t; pass rondoInt8 (0) to rondoComplex128 ({})", type,
+      static_cast<int>(rondoComplex128));
 }
 
-/// Fills in `call.op` and `call.scale`.
-Status resolveOp(CollectiveCall& call, int op, const ReductionTable& reductions) {
+Status resolveUserOp(CollectiveCall& call, const MadeReduction& made, int type) {
+  call.op = ReduceOp::kMax;
+  call.combiner = made.combiner;
+  const std::size_t parts = call.pairs ? 2 : 1;
+  call.user = {made.function, made.context, static_cast<rondoDataType_t>(type),
+               parts * elementBytes(call.type), parts};
+  return {};
+}
+
+Status resolvePreMulSum(CollectiveCall& call, const MadeReduction& made, int op, Caller caller) {
+  if (call.pairs || made.type != call.type) {
+    return Status::invalidArgument(
+        "op {:#x} was made for type {}, not {}{}; make another one with rondoRedOpCreatePreMulSum",
+        op, dataTypeName(made.type), call.pairs ? "complex numbers of " : "",
+        dataTypeName(call.type));
+  }
+  call.op = ReduceOp::kPreMulSum;
+  if (made.scalar == nullptr) {
+    call.factor = made.factor;
+  } else if (caller.onDevice) {
+    call.deviceFactor = made.scalar;
+  } else {
+    call.factor = makeFactor(made.type, made.scalar);
+  }
+  return {};
+}
+
+/// Fills in what of `call` says how elements are reduced.
+/// @param type as the program passed it
+Status resolveOp(
+    CollectiveCall& call, int op, int type, Caller caller, const ReductionTable& reductions) {
   if (isBuiltIn(op)) {
     call.op = static_cast<ReduceOp>(op);
+    if (call.pairs && call.op != ReduceOp::kSum && call.op != ReduceOp::kAvg) {
+      return Status::invalidArgument(
+          "op {} of complex numbers is not there: they have no order, and no product here; use "
+          "rondoSum, rondoAvg, or what rondoRedOpCreateUser gives",
+          reduceOpName(call.op));
+    }
     if (isReducible(call.type, call.op)) return {};
     return Status::invalidArgument(
         "op rondoAvg of rondoBool has no meaning; use rondoMax (any) or rondoMin (all)");
@@ -53,19 +107,13 @@ Status resolveOp(CollectiveCall& call, int op, const ReductionTable& reductions)
   if (op < rondoRedOpFirstDynamic) {
     return Status::invalidArgument(
         "op {} is no rondoRedOp_t; pass rondoSum (0) to rondoAvg ({}), or what "
-        "rondoRedOpCreatePreMulSum gave",
+        "rondoRedOpCreatePreMulSum or rondoRedOpCreateUser gave",
         op, static_cast<int>(rondoAvg));
   }
-  const Result<const PreMulSum*> sum = reductions.find(op);
-  RONDO_RETURN_IF_ERROR(sum.status());
-  if ((*sum)->type != call.type) {
-    return Status::invalidArgument(
-        "op {:#x} was made for type {}, not {}; make another one with rondoRedOpCreatePreMulSum",
-        op, dataTypeName((*sum)->type), dataTypeName(call.type));
-  }
-  call.op = ReduceOp::kPreMulSum;
-  call.scale = (*sum)->scale.data();
-  return {};
+  const Result<const MadeReduction*> made = reductions.find(op);
+  RONDO_RETURN_IF_ERROR(made.status());
+  return (*made)->combiner == Combiner::kBuiltIn ? resolvePreMulSum(call, **made, op, caller)
+                                                 : resolveUserOp(call, **made, type);
 }
 
 Status checkRoot(int root, int ranks) {
@@ -89,8 +137,8 @@ std::string_view inPlaceRule(const BufferExtents& buffers) {
 }
 
 /// Precondition: the type, root and count are right.
-Memory describeMemory(const RawCall& raw, DataType type, Caller caller) {
-  const std::size_t blockBytes = raw.count * elementBytes(type);
+Memory describeMemory(const RawCall& raw, const CollectiveCall& call, Caller caller) {
+  const std::size_t blockBytes = call.count * elementBytes(call.type);
   const RankPlace place{caller.rank, caller.ranks, raw.root};
   const std::size_t sent = inputBlocks(raw.collective, place);
   const std::size_t received = outputBlocks(raw.collective, place);
@@ -136,24 +184,32 @@ Status checkOverlap(const Memory& memory) {
       send.data, send.bytes, recv.data, recv.bytes, memory.inPlaceRule);
 }
 
-Status check(const RawCall& raw,
-             Caller caller,
-             const ReductionTable& reductions,
-             CollectiveCall& call) {
-  RONDO_RETURN_IF_ERROR(checkType(raw.type));
-  call.type = static_cast<DataType>(raw.type);
-  if (isReduction(raw.collective)) RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, reductions));
+/// Fills in all of `call` but its buffers.
+Status describe(const RawCall& raw,
+                Caller caller,
+                const ReductionTable& reductions,
+                CollectiveCall& call) {
+  const Result<ElementKind> kind = readType(raw.type);
+  RONDO_RETURN_IF_ERROR(kind.status());
+  call.type = kind->type;
+  call.pairs = kind->pairs;
+  if (isReduction(raw.collective))
+    RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, raw.type, caller, reductions));
   if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
-  RONDO_RETURN_IF_ERROR(checkCount(raw.count, call.type, caller.ranks));
-  const Memory memory = describeMemory(raw, call.type, caller);
+  call.collective = raw.collective;
+  call.count = kind->parts(raw.count);
+  call.root = raw.root;
+  return checkCount(call.count, call.type, caller.ranks);
+}
+
+/// Fills in `call`'s buffers. Precondition: the rest is right.
+Status checkBuffers(const RawCall& raw, Caller caller, CollectiveCall& call) {
+  const Memory memory = describeMemory(raw, call, caller);
   RONDO_RETURN_IF_ERROR(checkBuffer(memory.send, call.type));
   RONDO_RETURN_IF_ERROR(checkBuffer(memory.recv, call.type));
   RONDO_RETURN_IF_ERROR(checkOverlap(memory));
-  call.collective = raw.collective;
   call.send = memory.send.used ? raw.send : nullptr;
   call.recv = memory.recv.used ? raw.recv : nullptr;
-  call.count = raw.count;
-  call.root = raw.root;
   return {};
 }
 
@@ -211,6 +267,38 @@ Result<std::size_t> ownCountOf(const RawVariedCall& raw, Caller caller, bool hol
       blocks.counts[caller.rank]);
 }
 
+/// `raw` with arrays in numbers of `kind.type`, which `call` keeps. Arrays of other ranks than the
+/// root are not looked at.
+RawVariedCall inParts(const RawVariedCall& raw,
+                      ElementKind kind,
+                      Caller caller,
+                      CollectiveCall& call) {
+  RawVariedCall parts = raw;
+  parts.ownCount = kind.parts(raw.ownCount);
+  const RankPlace place{caller.rank, caller.ranks, raw.root};
+  const BufferExtents buffers = buffersOf(raw.collective);
+  const auto ranks = static_cast<std::size_t>(caller.ranks);
+  auto arrays = std::make_shared<std::vector<std::size_t>>();
+  arrays->reserve(4 * ranks);
+  const auto convert = [&](const std::size_t*& array) {
+    if (array == nullptr) return;
+    const std::size_t* const own = arrays->data() + arrays->size();
+    std::transform(array, array + ranks, std::back_inserter(*arrays),
+                   [&](std::size_t elems) { return kind.parts(elems); });
+    array = own;
+  };
+  if (holdsBlocks(buffers.input) && blocksIn(buffers.input, place) > 0) {
+    convert(parts.sendBlocks.counts);
+    convert(parts.sendBlocks.offsets);
+  }
+  if (holdsBlocks(buffers.output) && blocksIn(buffers.output, place) > 0) {
+    convert(parts.recvBlocks.counts);
+    convert(parts.recvBlocks.offsets);
+  }
+  call.partBlocks = std::move(arrays);
+  return parts;
+}
+
 /// Fills in `call`'s blocks. Precondition: the type and root are right.
 Result<Memory> layOutBlocks(const RawVariedCall& raw, Caller caller, CollectiveCall& call) {
   const RankPlace place{caller.rank, caller.ranks, raw.root};
@@ -255,22 +343,56 @@ Result<Memory> layOutBlocks(const RawVariedCall& raw, Caller caller, CollectiveC
   return memory;
 }
 
+BlocksInMemory inMemory(const Buffer& buffer,
+                        const BlockArrays& blocks,
+                        const CollectiveCall& call,
+                        Caller caller) {
+  const std::size_t count = buffer.bytes / elementBytes(call.type);
+  return {buffer.address(), blocks, count, caller.ranks, elementBytes(call.type)};
+}
+
+/// That the blocks of an output lie apart, and apart from the input's unless the call is in place.
+Status checkBlocks(const Memory& memory, const CollectiveCall& call, Caller caller) {
+  if (!memory.recv.used) return {};
+  const BlocksInMemory output = inMemory(memory.recv, call.recvBlocks, call, caller);
+  if (const auto within = findOverlapWithin(output)) {
+    return Status::invalidArgument(
+        "the recv blocks of ranks {} and {} overlap; give each elements of its own", within->first,
+        within->second);
+  }
+  const Status apart = checkOverlap(memory);
+  if (apart.ok() || !memory.send.used) return apart;
+  // The buffers as a whole overlap, but blocks may lie between each other.
+  const auto shared = findOverlap(inMemory(memory.send, call.sendBlocks, call, caller), output);
+  if (!shared.has_value()) return {};
+  const bool manySent = call.sendBlocks.counts != nullptr;
+  const bool manyReceived = call.recvBlocks.counts != nullptr;
+  return Status::invalidArgument(
+      "{}{}{}: {}", manySent ? fmt::format("the send block of rank {}", shared->first) : "send",
+      manyReceived ? fmt::format(" and the recv block of rank {}", shared->second) : " and recv",
+      " overlap", apart.message());
+}
+
 Status check(const RawVariedCall& raw,
              Caller caller,
              const ReductionTable& reductions,
              CollectiveCall& call) {
-  RONDO_RETURN_IF_ERROR(checkType(raw.type));
-  call.type = static_cast<DataType>(raw.type);
+  const Result<ElementKind> kind = readType(raw.type);
+  RONDO_RETURN_IF_ERROR(kind.status());
+  call.type = kind->type;
+  call.pairs = kind->pairs;
   call.collective = raw.collective;
   call.varied = true;
-  if (isReduction(raw.collective)) RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, reductions));
+  if (isReduction(raw.collective))
+    RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, raw.type, caller, reductions));
   if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
   call.root = raw.root;
-  const Result<Memory> memory = layOutBlocks(raw, caller, call);
+  const Result<Memory> memory =
+      layOutBlocks(kind->pairs ? inParts(raw, *kind, caller, call) : raw, caller, call);
   RONDO_RETURN_IF_ERROR(memory.status());
   RONDO_RETURN_IF_ERROR(checkBuffer(memory->send, call.type));
   RONDO_RETURN_IF_ERROR(checkBuffer(memory->recv, call.type));
-  RONDO_RETURN_IF_ERROR(checkOverlap(*memory));
+  RONDO_RETURN_IF_ERROR(checkBlocks(*memory, call, caller));
   call.send = memory->send.used ? raw.send : nullptr;
   call.recv = memory->recv.used ? raw.recv : nullptr;
   return {};
@@ -283,24 +405,33 @@ Status checkPeer(int peer, int ranks) {
   return Status::invalidArgument("peer {} is no rank; pass 0 to {}", peer, ranks - 1);
 }
 
+Status checkTag(int tag) {
+  if (tag >= 0 && tag <= RONDO_MAX_TAG) return {};
+  return Status::invalidArgument("tag {}; pass 0 to RONDO_MAX_TAG, {}", tag, RONDO_MAX_TAG);
+}
+
 Status checkMessageCount(std::size_t count, DataType type) {
   RONDO_RETURN_IF_ERROR(checkCount(count, type, 1));
-  if (count <= MessageLabel::kMostElems) return {};
+  if (count <= host::MessageLabel::kMostCount) return {};
   return Status::invalidArgument("count {} is more than one message takes; pass {} at most", count,
-                                 MessageLabel::kMostElems);
+                                 host::MessageLabel::kMostCount);
 }
 
 Status check(const RawMessage& raw, Caller caller, MessageCall& call) {
-  RONDO_RETURN_IF_ERROR(checkType(raw.type));
-  call.type = static_cast<DataType>(raw.type);
+  const Result<ElementKind> kind = readType(raw.type);
+  RONDO_RETURN_IF_ERROR(kind.status());
+  call.type = kind->type;
+  call.pairs = kind->pairs;
   RONDO_RETURN_IF_ERROR(checkPeer(raw.peer, caller.ranks));
-  RONDO_RETURN_IF_ERROR(checkMessageCount(raw.count, call.type));
+  RONDO_RETURN_IF_ERROR(checkTag(raw.tag));
+  call.count = kind->parts(raw.count);
+  RONDO_RETURN_IF_ERROR(checkMessageCount(call.count, call.type));
   const Buffer buffer{raw.sends ? "send" : "recv", raw.sends ? raw.source : raw.target,
-                      raw.count * elementBytes(call.type), raw.count > 0};
+                      call.bytes(), raw.count > 0};
   RONDO_RETURN_IF_ERROR(checkBuffer(buffer, call.type));
   call.sends = raw.sends;
   call.peer = raw.peer;
-  call.count = raw.count;
+  call.tag = raw.tag;
   call.source = buffer.used ? raw.source : nullptr;
   call.target = buffer.used ? raw.target : nullptr;
   return {};
@@ -330,7 +461,18 @@ Result<CollectiveCall> checkArguments(const RawCall& raw,
                                       Caller caller,
                                       const ReductionTable& reductions) {
   CollectiveCall call;
-  Status status = check(raw, caller, reductions, call);
+  Status status = describe(raw, caller, reductions, call);
+  if (status.ok()) status = checkBuffers(raw, caller, call);
+  if (status.ok()) return call;
+  return std::move(status).withContext(
+      fmt::format("rank {} {}", caller.rank, collectiveName(raw.collective)));
+}
+
+Result<CollectiveCall> checkDescription(const RawCall& raw,
+                                        Caller caller,
+                                        const ReductionTable& reductions) {
+  CollectiveCall call;
+  Status status = describe(raw, caller, reductions, call);
   if (status.ok()) return call;
   return std::move(status).withContext(
       fmt::format("rank {} {}", caller.rank, collectiveName(raw.collective)));

@@ -27,6 +27,7 @@ struct RawCall {
 struct Caller {
   int rank = 0;
   int ranks = 1;
+  bool onDevice = false;  ///< buffers, and factors that are not read yet, are there
 };
 
 /// Checks the rules in the table at the top of rondo.h. Pure.
@@ -37,6 +38,11 @@ struct Caller {
 Result<CollectiveCall> checkArguments(const RawCall& raw,
                                       Caller caller,
                                       const ReductionTable& reductions);
+
+/// The same for a call whose buffers are not known: they are not looked at.
+Result<CollectiveCall> checkDescription(const RawCall& raw,
+                                        Caller caller,
+                                        const ReductionTable& reductions);
 
 /// What a program passed to a call whose blocks may be of different sizes.
 struct RawVariedCall {
@@ -64,6 +70,7 @@ struct RawMessage {
   std::size_t count = 0;
   int type = static_cast<int>(DataType::kUint8);
   int peer = 0;
+  int tag = 0;
 };
 
 /// The same for one message.

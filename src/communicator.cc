@@ -1,6 +1,7 @@
 #include "src/communicator.h"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <thread>
 #include <utility>
@@ -125,7 +126,11 @@ PlanRequest planRequest(const CollectiveCall& call) {
   request.collective = call.collective;
   request.count = call.count;
   request.type = call.type;
-  if (isReduction(call.collective)) request.op = call.op;
+  request.pairs = call.pairs;
+  if (isReduction(call.collective)) {
+    request.op = call.op;
+    request.combiner = call.combiner;
+  }
   if (hasRoot(call.collective)) request.root = call.root;
   request.varied = call.varied;
   request.countsHash = call.countsHash;
@@ -144,9 +149,11 @@ CallSignature signatureOf(const PlanRequest& request, const Plan& plan, std::uin
   signature.root = static_cast<std::uint32_t>(request.root);
   signature.collective = static_cast<std::uint8_t>(request.collective);
   signature.type = static_cast<std::uint8_t>(request.type);
-  signature.op = static_cast<std::uint8_t>(request.op);
-  signature.varied = request.varied ? 1 : 0;
+  signature.op = signatureOp(request.op, request.combiner);
+  signature.shape = static_cast<std::uint8_t>((request.varied ? CallSignature::kVaried : 0) |
+                                              (request.pairs ? CallSignature::kPairs : 0));
   if (request.coded.has_value()) {
+    static_assert(kCodecCount <= CallSignature::kMostCodec);
     signature.codec = static_cast<std::uint8_t>(1 + static_cast<int>(request.coded->codec));
     signature.geometry ^= request.coded->tensorsHash ^ request.coded->blockElems << 40;
   }
@@ -252,7 +259,7 @@ Communicator::Communicator(int rank,
       order_(std::make_shared<OperationOrder>(group_->failedFlag())),
       ends_(rank, group_, config.stores, onDevice ? kHostChannel : 0),
       messageEnds_(rank, group_, config.stores, kMessageChannel),
-      messageCounts_(facts.ranks),
+      messages_(facts.ranks),
       registrations_(fmt::format("rank {} of communicator {}", rank, config.name)) {}
 
 Status Communicator::startDevice(std::shared_ptr<cuda::SharedLaunch> launches) {
@@ -306,6 +313,10 @@ Result<std::uint64_t> Communicator::registerMemory(const void* buffer, std::size
 
 Status Communicator::finalize() {
   const OperationOrder::Turn turn = order_->waitTurn();
+  return finalizeInTurn();
+}
+
+Status Communicator::finalizeInTurn() {
   if (std::exchange(finalized_, true)) return finalizedAlready();
   leave();
   return group_->failure();
@@ -327,12 +338,6 @@ Status Communicator::failAll(const Status& failure) {
 }
 
 template <class Body>
-Status Communicator::withTurn(Collective collective, const Body& body) {
-  const OperationOrder::Turn turn = order_->waitTurn();
-  return inTurn(collective, body);
-}
-
-template <class Body>
 Status Communicator::inTurn(Collective collective, const Body& body) try {
   if (finalized_) return finalizedAlready();
   if (host::flagRaised(group_->failedFlag())) return failAll(group_->failure());
@@ -345,12 +350,13 @@ Status Communicator::inTurn(Collective collective, const Body& body) try {
 }
 
 Status Communicator::run(const CollectiveCall& call, rondoStream_t stream) {
-  return withTurn(call.collective,
-                  [&] { return device_ != nullptr ? runOnDevice(call, stream) : runOnHost(call); });
+  const OperationOrder::Turn turn = order_->waitTurn();
+  return runInTurn(call, stream);
 }
 
-Status Communicator::runInTurn(const CollectiveCall& call) {
-  return inTurn(call.collective, [&] { return runOnHost(call); });
+Status Communicator::runInTurn(const CollectiveCall& call, rondoStream_t stream) {
+  return inTurn(call.collective,
+                [&] { return device_ != nullptr ? runOnDevice(call, stream) : runOnHost(call); });
 }
 
 Status Communicator::runOnHost(const CollectiveCall& call) {
@@ -405,13 +411,24 @@ Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t strea
   const PlanRequest request = planRequest(call);
   const Status checked = device_->check(call, request, stream);
   if (!checked.ok()) return failOrReject(checked);
+  const Result<CollectiveCall> ready = withFactor(call, stream);
+  if (!ready.ok()) return failOrReject(ready.status());
   const Result<Plan> plan = planOnDevice(request);
   if (!plan.ok()) return failOrReject(plan.status());
   beginCall(request, *plan);
   const Result<cuda::DeviceOperation*> operation = prepareOnDevice(request, *plan);
   if (!operation.ok()) return failAll(operation.status());
-  const Status queued = device_->run(call, **operation, current_, stream);
+  const Status queued = device_->run(*ready, **operation, current_, stream);
   return queued.ok() ? queued : failAll(queued);
+}
+
+Result<CollectiveCall> Communicator::withFactor(CollectiveCall call, rondoStream_t stream) const {
+  if (call.deviceFactor == nullptr) return call;
+  std::array<std::byte, sizeof(std::uint64_t)> scalar{};
+  const std::span<std::byte> bytes = std::span(scalar).first(elementBytes(call.type));
+  RONDO_RETURN_IF_ERROR(device_->read(call.deviceFactor, bytes, stream));
+  call.factor = makeFactor(call.type, scalar.data());
+  return call;
 }
 
 Result<Plan> Communicator::planOnDevice(const PlanRequest& request) const {
@@ -437,9 +454,9 @@ Result<cuda::DeviceOperation*> Communicator::prepareOnDevice(const PlanRequest& 
   return device_->prepare(request, plan, gather);
 }
 
-/// For split().
+/// For splitInTurn().
 Status Communicator::gatherBytes(std::span<const std::byte> own, std::span<std::byte> all) {
-  return withTurn(Collective::kAllGather, [&]() -> Status {
+  return inTurn(Collective::kAllGather, [&]() -> Status {
     if (!onDevice()) return runOnHost(gatherCall(own, all));
     const auto settled = device_->settle();
     RONDO_RETURN_IF_ERROR(settled.status());
@@ -454,14 +471,81 @@ Status Communicator::failOrReject(const Status& failure) {
 }
 
 Status Communicator::reject(const Status& reason) {
-  // While another thread's call runs, this one has no number yet, and nobody waits for it.
-  const OperationOrder::Turn turn = order_->tryTurn();
-  if (turn.given()) noteRejection(reason);
+  order_->leaveNote([this, reason] { noteRejection(reason); });
+  return reason;
+}
+
+Status Communicator::rejectMessages(std::vector<int> peers, const Status& reason) {
+  order_->leaveNote(
+      [this, peers = std::move(peers), reason] { noteRejectedMessages(peers, reason); });
   return reason;
 }
 
 void Communicator::noteRejection(const Status& reason) {
   group_->record(rank_).reject(current_.sequence + 1, reason.message());
+}
+
+void Communicator::noteRejectedMessages(std::span<const int> peers, const Status& reason) {
+  group_->record(rank_).rejectMessages(peers, reason.message());
+}
+
+// What programs may ask.
+
+Result<Explanation> Communicator::explain(const CollectiveCall& call) const {
+  const PlanRequest request = planRequest(call);
+  const PlanFacts& facts = onDevice() ? deviceFacts_ : facts_;
+  Result<Plan> plan = makePlan(request, facts, settings_);
+  RONDO_RETURN_IF_ERROR(plan.status());
+  if (onDevice()) {
+    plan->protocol = cuda::chooseProtocol(request, ranks(), device_->links().carriesLines(),
+                                          config_.cudaProtocol);
+    RONDO_RETURN_IF_ERROR(device_->checkPlan(request, *plan));
+  }
+  std::vector<std::string_view> transports;
+  for (int peer = 0; peer < ranks(); ++peer) {
+    if (peer == rank_) continue;
+    const std::string_view name = *transportTo(peer);
+    if (std::ranges::find(transports, name) == transports.end()) transports.push_back(name);
+  }
+  return explainPlan(request, *plan, facts, settings_, planCandidates(request, facts, settings_),
+                     transports, onDevice());
+}
+
+Status Communicator::warmUpInTurn(const CollectiveCall& call) {
+  return inTurn(call.collective, [&]() -> Status {
+    if (device_ == nullptr) {
+      const Result<PreparedOperation*> operation = prepare(call);
+      return operation.ok() ? Status{} : failOrReject(operation.status());
+    }
+    const PlanRequest request = planRequest(call);
+    const Result<Plan> plan = planOnDevice(request);
+    if (!plan.ok()) return failOrReject(plan.status());
+    beginCall(request, *plan);
+    const Status prepared = prepareOnDevice(request, *plan).status();
+    if (!prepared.ok()) return failAll(prepared);
+    group_->record(rank_).finish(current_.sequence);
+    return {};
+  });
+}
+
+Status Communicator::warmUpMessagesInTurn(int peer, bool sends) {
+  return inTurn(Collective::kBarrier, [&]() -> Status {
+    if (peer == rank_) return {};
+    const Status made =
+        sends ? messageEnds_.sendEnd(peer, 0).status() : messageEnds_.recvEnd(peer, 0).status();
+    return made.ok() ? made : failAll(made);
+  });
+}
+
+Result<std::vector<TransportMemory>> Communicator::memory() {
+  const OperationOrder::Turn turn = order_->waitTurn();
+  std::vector<TransportMemory> memory;
+  RONDO_RETURN_IF_ERROR(inTurn(Collective::kBarrier, [&]() -> Status {
+    memory = group_->memory();
+    if (device_ != nullptr) memory.push_back({"cuda_ipc", device_->links().memoryBytes()});
+    return {};
+  }));
+  return memory;
 }
 
 Status Communicator::checkPlan(const CollectiveCall& call) const {
@@ -547,7 +631,7 @@ host::Work Communicator::makeWork(const PreparedOperation& operation,
   work.buffers.input = static_cast<const std::byte*>(call.send);
   work.buffers.output = static_cast<std::byte*>(call.recv);
   work.arithmetic = operation.arithmetic;
-  work.arithmetic.scale = call.scale;
+  work.arithmetic.scale = call.combineScale();
   work.call = fingerprint;
   work.residuals = residuals;
   const RankPlace place{rank_, ranks(), call.root};

@@ -21,6 +21,7 @@
 #include "src/cuda/device_engine.h"
 #include "src/cuda/launch_groups.h"
 #include "src/error_feedback.h"
+#include "src/explanation.h"
 #include "src/fork_mark.h"
 #include "src/memory_registrations.h"
 #include "src/message_operation.h"
@@ -37,6 +38,7 @@
 namespace rondo {
 
 class GroupMember;
+class HostStream;
 
 class Communicator {
  public:
@@ -94,8 +96,8 @@ class Communicator {
   ///          (the communicator has failed, on all ranks, for good)
   Status run(const CollectiveCall& call, rondoStream_t stream = nullptr);
 
-  /// The same on host memory, for a caller that has been given a turn of order().
-  Status runInTurn(const CollectiveCall& call);
+  /// The same for a caller that has been given a turn of order().
+  Status runInTurn(const CollectiveCall& call, rondoStream_t stream = nullptr);
 
   /// In which its operations are carried out.
   const std::shared_ptr<OperationOrder>& order() const { return order_; }
@@ -106,17 +108,57 @@ class Communicator {
   /// @errors InvalidArgument (some rank's colour; on all ranks), those of run() and createRank()
   Result<std::unique_ptr<Communicator>> split(int color, int key, const Config* config);
 
+  /// The same for a caller that has been given a turn of order(), which it keeps meanwhile.
+  /// @param inherits `config` is that of this communicator
+  Result<std::unique_ptr<Communicator>> splitInTurn(int color,
+                                                    int key,
+                                                    const Config& config,
+                                                    bool inherits);
+
+  /// How `call` would be carried out. @threads any
+  /// @errors NotSupported
+  Result<Explanation> explain(const CollectiveCall& call) const;
+
+  /// Plans `call` and makes its connections, so that it allocates nothing. On a device collective.
+  /// For a caller that has been given a turn of order().
+  /// @errors those of run()
+  Status warmUpInTurn(const CollectiveCall& call);
+
+  /// Makes the connection for messages to `peer`, or from it, in a turn, too.
+  /// @errors OutOfMemory, the failure of the communicator
+  Status warmUpMessagesInTurn(int peer, bool sends);
+
+  /// What this rank's connections take now. Waits for what was issued.
+  /// @errors the failure of the communicator
+  Result<std::vector<TransportMemory>> memory();
+
+  /// Has calls that would be carried out in the calling thread issued on `worker`, which ends
+  /// before this does. To be called before any call.
+  void carryOutBy(HostStream& worker) { worker_ = &worker; }
+
+  /// Where such calls are issued; null: nowhere, they are carried out in the calling thread.
+  HostStream* worker() const { return worker_; }
+
+  /// The settings that it was made with.
+  const Config& config() const { return config_; }
+
   /// Gives this rank's part in the communicator up, once the others have taken what it sent: what
   /// the destructor does, at a time of the caller's choice. Later calls are refused.
   /// @errors InvalidUsage (twice), the failure that ended the communicator
   Status finalize();
 
-  /// Tells the other ranks why a call of this one goes no further. The communicator stays usable:
-  /// the next call takes the place of the rejected one. Others that wait for it meanwhile give it
-  /// 1 s, then fail with Mismatch and this reason.
+  /// The same for a caller that has been given a turn of order().
+  Status finalizeInTurn();
+
+  /// Tells the other ranks why a call of this one goes no further, once what was issued before it
+  /// is complete. The communicator stays usable: the next call takes the place of the rejected one.
+  /// Others that wait for it meanwhile give it 1 s, then fail with Mismatch and this reason.
   /// @return `reason`
   /// @threads any; waits for nobody
   Status reject(const Status& reason);
+
+  /// The same for messages with `peers`.
+  Status rejectMessages(std::vector<int> peers, const Status& reason);
 
   /// All ranks' pending and later calls fail with Aborted. @threads any
   void abort();
@@ -161,6 +203,7 @@ class Communicator {
       int ranks, const Config& config, const cuda::LaunchGroups& launches);
   Status startDevice(std::shared_ptr<cuda::SharedLaunch> launches);
 
+  /// For split(): in its turn.
   Result<std::vector<SplitWish>> gatherWishes(SplitWish own);
   Status gatherBytes(std::span<const std::byte> own, std::span<std::byte> all);
   Result<std::unique_ptr<Communicator>> splitProcesses(SplitExchange& exchange,
@@ -171,10 +214,7 @@ class Communicator {
                                                      const SplitPart& part,
                                                      const Config& config);
 
-  /// Runs `body` in a turn that this waits for, if the communicator is usable.
-  template <class Body>
-  Status withTurn(Collective collective, const Body& body);
-  /// The same in a turn that the caller has.
+  /// Runs `body` in a turn that the caller has, if the communicator is usable.
   template <class Body>
   Status inTurn(Collective collective, const Body& body);
   /// Whether `call` can be planned on host memory at all.
@@ -202,6 +242,8 @@ class Communicator {
                 ErrorFeedback::Use& feedback);
   Status runOnHost(const CollectiveCall& call);
   Status runOnDevice(const CollectiveCall& call, rondoStream_t stream);
+  /// `call` with a factor that was read from the device, if it is there.
+  Result<CollectiveCall> withFactor(CollectiveCall call, rondoStream_t stream) const;
   Result<Plan> planOnDevice(const PlanRequest& request) const;
   Result<cuda::DeviceOperation*> prepareOnDevice(const PlanRequest& request, const Plan& plan);
   /// The call that follows the last one, made known to the others.
@@ -227,6 +269,7 @@ class Communicator {
 
   /// Tells the ranks that will wait for the next call why it was refused. In a turn.
   void noteRejection(const Status& reason);
+  void noteRejectedMessages(std::span<const int> peers, const Status& reason);
   Status finalizedAlready() const;
   void leave();
   std::string describeWait(const host::RunOutcome& outcome);
@@ -237,6 +280,7 @@ class Communicator {
   std::shared_ptr<RankGroup> group_;    // shared by the ranks; the last one frees it
   const std::optional<SecretKey> key_;  // of ranks that are processes
   std::uint64_t rounds_ = 0;            // that ranks on devices have made to prepare operations
+  HostStream* worker_ = nullptr;        // not owned
   std::uint64_t splits_ = 0;            // so far: each gives its parts keys of their own
   bool finalized_ = false;              // changed in a turn only
   const ForkMark forkMark_;
@@ -249,7 +293,7 @@ class Communicator {
   const std::shared_ptr<OperationOrder> order_;  // shared with calls issued on streams
   ConnectionEnds ends_;                          // of the host's memory
   ConnectionEnds messageEnds_;                   // for messages from rank to rank
-  MessageCounts messageCounts_;
+  MessageState messages_;
   PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;
   MemoryRegistrations registrations_;

@@ -1,5 +1,6 @@
 #include "src/communicator_handles.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -9,7 +10,7 @@ namespace rondo {
 
 namespace {
 
-using Table = HandleTable<Communicator, 12, 48>;
+using Table = HandleTable<CommunicatorEntry, 12, 48>;
 
 static_assert(sizeof(rondoComm_t) == sizeof(Table::Handle));
 
@@ -41,6 +42,19 @@ Status refuse(rondoComm_t handle, HandleState state) {
                               toNumber(handle));
 }
 
+/// Kept out of line: what is found is nearly always made.
+[[gnu::cold]] [[gnu::noinline]] Status refuseUnmade(rondoComm_t handle, CommunicatorEntry& entry) {
+  const Status why = entry.whyNone();
+  if (why.code() == StatusCode::kInProgress) {
+    return Status::invalidUsage(
+        "communicator {:#x} is still being made; wait until rondoCommGetAsyncError says "
+        "rondoSuccess, or call rondoCommSynchronize",
+        toNumber(handle));
+  }
+  return Status::invalidUsage("communicator {:#x} was not made: {}", toNumber(handle),
+                              why.message());
+}
+
 Status refuseInChild(rondoComm_t handle) {
   return Status::invalidUsage(
       "communicator {:#x} is used after fork: it belongs to the process that made it; a child "
@@ -49,45 +63,74 @@ Status refuseInChild(rondoComm_t handle) {
       toNumber(handle));
 }
 
+Result<std::vector<std::unique_ptr<CommunicatorEntry>>> makeEntries(
+    std::vector<std::unique_ptr<Communicator>> communicators) {
+  std::vector<std::unique_ptr<CommunicatorEntry>> entries;
+  for (std::unique_ptr<Communicator>& communicator : communicators) {
+    if (communicator->config().blocking) {
+      entries.push_back(std::make_unique<CommunicatorEntry>(std::move(communicator)));
+      continue;
+    }
+    auto entry = CommunicatorEntry::withWorker(std::move(communicator));
+    RONDO_RETURN_IF_ERROR(entry.status());
+    entries.push_back(*std::move(entry));
+  }
+  return entries;
+}
+
 }  // namespace
 
 Status registerCommunicators(std::vector<std::unique_ptr<Communicator>> communicators,
                              rondoComm_t* handles) {
-  std::vector<Table::Handle> given;
-  given.reserve(communicators.size());
-  for (std::unique_ptr<Communicator>& communicator : communicators) {
-    const auto handle = table().insert(std::move(communicator));
-    if (!handle) {
-      for (const Table::Handle earlier : given)
-        table().take(earlier);
-      return Status::outOfMemory(
-          "no room for {} communicators: a process may have {} at a time; destroy some first",
-          communicators.size(), Table::kCapacity);
+  auto entries = makeEntries(std::move(communicators));
+  RONDO_RETURN_IF_ERROR(entries.status());
+  std::vector<rondoComm_t> given;
+  given.reserve(entries->size());
+  for (std::unique_ptr<CommunicatorEntry>& entry : *entries) {
+    const Result<rondoComm_t> handle = registerEntry(std::move(entry));
+    if (!handle.ok()) {
+      for (const rondoComm_t earlier : given)
+        table().take(toNumber(earlier));
+      return handle.status();
     }
     given.push_back(*handle);
   }
-  for (std::size_t rank = 0; rank < given.size(); ++rank) {
-    handles[rank] = toHandle(given[rank]);
-  }
+  std::ranges::copy(given, handles);
   return {};
 }
 
-Result<Communicator*> findCommunicator(rondoComm_t handle) {
+Result<rondoComm_t> registerEntry(std::unique_ptr<CommunicatorEntry> entry) {
+  const auto handle = table().insert(std::move(entry));
+  if (handle) return toHandle(*handle);
+  return Status::outOfMemory(
+      "no room for another communicator: a process may have {} at a time; destroy some first",
+      Table::kCapacity);
+}
+
+Result<CommunicatorEntry*> findEntry(rondoComm_t handle) {
   const Table::Found found = table().find(toNumber(handle));
   if (found.object == nullptr) return refuse(handle, found.state);
   if (!found.object->inOwnProcess()) return refuseInChild(handle);
   return found.object;
 }
 
-Result<std::unique_ptr<Communicator>> takeCommunicator(rondoComm_t handle) {
+Result<Communicator*> findCommunicator(rondoComm_t handle) {
+  const Result<CommunicatorEntry*> entry = findEntry(handle);
+  RONDO_RETURN_IF_ERROR(entry.status());
+  if (Communicator* const communicator = (*entry)->communicator()) [[likely]]
+    return communicator;
+  return refuseUnmade(handle, **entry);
+}
+
+Result<std::unique_ptr<CommunicatorEntry>> takeEntry(rondoComm_t handle) {
   const Table::Found found = table().find(toNumber(handle));
   // Before the table's lock, which another thread may have held when this process was forked off.
   if (found.object != nullptr && !found.object->inOwnProcess()) {
-    return std::unique_ptr<Communicator>();
+    return std::unique_ptr<CommunicatorEntry>();
   }
-  std::unique_ptr<Communicator> communicator = table().take(toNumber(handle));
-  if (communicator == nullptr) return refuse(handle, found.state);
-  return communicator;
+  std::unique_ptr<CommunicatorEntry> entry = table().take(toNumber(handle));
+  if (entry == nullptr) return refuse(handle, found.state);
+  return entry;
 }
 
 }  // namespace rondo

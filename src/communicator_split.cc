@@ -57,6 +57,14 @@ Result<cuda::LaunchGroups> launchGroupsOn(const std::vector<std::string>& number
 Result<std::unique_ptr<Communicator>> Communicator::split(int color,
                                                           int key,
                                                           const Config* config) {
+  const OperationOrder::Turn turn = order_->waitTurn();
+  return splitInTurn(color, key, config != nullptr ? *config : config_, config == nullptr);
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::splitInTurn(int color,
+                                                                int key,
+                                                                const Config& config,
+                                                                bool inherits) {
   const Result<std::vector<SplitWish>> wishes = gatherWishes({color, key});
   RONDO_RETURN_IF_ERROR(wishes.status());
   ++splits_;
@@ -68,11 +76,11 @@ Result<std::unique_ptr<Communicator>> Communicator::split(int color,
   SplitExchange exchange(gather, ranks(),
                          part->has_value() ? (*part)->members : std::vector<int>{});
   if (!part->has_value()) return std::unique_ptr<Communicator>{};
-  Config settings = config != nullptr ? *config : config_;
+  Config settings = config;
   // The new communicators are where this one is.
   settings.device = config_.device;
   settings.deviceIsLocalRank = false;
-  if (config == nullptr) settings.name = fmt::format("{}.{}", config_.name, color);
+  if (inherits) settings.name = fmt::format("{}.{}", config_.name, color);
   return key_.has_value() ? splitProcesses(exchange, **part, color, settings)
                           : splitThreads(exchange, **part, settings);
 }

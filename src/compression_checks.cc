@@ -52,9 +52,19 @@ Result<rondoCompression_t> adopt(const rondoCompression_t* requested) {
 }
 
 Status checkNumbers(const CollectiveCall& call) {
+  if (call.pairs) {
+    return Status::notSupported(
+        "complex numbers cannot be compressed yet; pass their parts, as twice as many {}",
+        dataTypeName(call.type));
+  }
   if (!isFloat(call.type)) {
     return Status::invalidArgument("type {} cannot be compressed; pass a float type",
                                    dataTypeName(call.type));
+  }
+  if (isReduction(call.collective) && call.combiner != Combiner::kBuiltIn) {
+    return Status::notSupported(
+        "a reduction by a function of the program cannot be compressed: what travels are sums of "
+        "codes; pass rondoSum or rondoAvg");
   }
   const bool adds = call.op == ReduceOp::kSum || call.op == ReduceOp::kAvg;
   if (!isReduction(call.collective) || adds) return {};

@@ -240,6 +240,8 @@ constexpr Setting kSettings[] = {
     {"RONDO_DEVICE", "device", &rondoConfig_t::device, "host",
      "the number of a CUDA device, host (or -1), or local for the launcher's local rank",
      "where the buffers of ranks that are processes lie", storeDevice},
+    {"RONDO_BLOCKING", "blocking", &rondoConfig_t::blocking, "1", "0 or 1",
+     "whether calls wait for what they carry out", storeNumber<&Config::blocking, 1, 1>},
     {"RONDO_CUDA_PROTOCOL", "", std::monostate{}, "auto", "auto, slots, lines or wide_lines",
      "how kernels on CUDA devices hand data over", storeProtocol},
     {"RONDO_LOG_LEVEL", "logLevel", &rondoConfig_t::logLevel, "warn",
@@ -403,6 +405,11 @@ bool worthSaying(const ChosenSetting& setting) {
 
 bool Config::allowsTransport(std::string_view transport) const {
   return std::ranges::find(transports, transport) != transports.end();
+}
+
+Deadline Config::initDeadline() const {
+  const Deadline deadline = Deadline::within(initTimeout);
+  return givenUp != nullptr ? deadline.orRaised(*givenUp) : deadline;
 }
 
 std::span<const Setting> allSettings() {

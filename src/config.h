@@ -23,6 +23,7 @@
 #include "kernels/host/store_choice.h"
 #include "rondo/rondo.h"
 #include "src/log.h"
+#include "src/net/deadline.h"
 #include "src/plan_rule.h"
 #include "src/status.h"
 #include "src/tuning_table.h"
@@ -86,6 +87,9 @@ struct Config {
   /// The CUDA device of ranks that are processes, as the driver counts; none: host memory.
   std::optional<int> device{};
   bool deviceIsLocalRank = false;  ///< the device is the one of the launcher's local rank
+  bool blocking = true;            ///< calls wait for what they carry out
+  /// No setting: raised when a communicator that is being made is not wanted any more; null: never.
+  std::shared_ptr<std::uint32_t> givenUp{};
   /// Of kernels, for all operations that can use it; empty: the one that seems faster.
   std::optional<device::Protocol> cudaProtocol{};
   LogSettings log;
@@ -93,6 +97,9 @@ struct Config {
   verbs::Settings verbs;
 
   bool allowsTransport(std::string_view transport) const;
+
+  /// Until when ranks may take to join, from now.
+  Deadline initDeadline() const;
 
   /// How it came about; for logConfig().
   std::vector<ChosenSetting> chosen;

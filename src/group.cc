@@ -12,7 +12,7 @@ namespace rondo {
 
 /// What a group has to do in one place.
 struct StreamParts {
-  HostStream* stream = nullptr;  // null: the calling thread, or devices
+  HostStream* stream = nullptr;  // null: the calling thread, or devices whose calls it queues
   std::vector<GroupPart> parts;
 };
 
@@ -25,8 +25,16 @@ Status noGroup(std::string_view function) {
 /// Calls on a device are queued one after another.
 Status queueOnDevice(const GroupPart& part) {
   for (const QueuedCollective& queued : part.calls.collectives)
-    RONDO_RETURN_IF_ERROR(part.communicator->run(queued.call(), queued.stream()));
+    RONDO_RETURN_IF_ERROR(part.communicator->run(queued.call, queued.stream));
   return {};
+}
+
+/// Parts that are on one stream, which for a communicator on a device is its own.
+void issue(std::vector<GroupPart> parts, HostStream& stream) {
+  GroupPart& first = parts.front();
+  if (!first.communicator->onDevice()) return stream.enqueue(GroupTask(std::move(parts)));
+  for (const QueuedCollective& queued : first.calls.collectives)
+    stream.enqueue(CollectiveTask(*first.communicator, queued.call, queued.stream));
 }
 
 /// First what is issued, so that it goes on while the calling thread carries out the rest.
@@ -36,17 +44,20 @@ Status carryOutOnHost(std::vector<StreamParts> groups) {
     if (group.stream == nullptr) {
       own = std::move(group.parts);
     } else {
-      group.stream->enqueue(GroupTask(std::move(group.parts)));
+      issue(std::move(group.parts), *group.stream);
     }
   }
   return runGroup(std::move(own));
 }
 
+/// Whether there are devices whose calls wait.
 bool hasDevices(const StreamParts& group) {
-  return std::ranges::any_of(group.parts,
-                             [](const GroupPart& part) { return part.communicator->onDevice(); });
+  return group.stream == nullptr && std::ranges::any_of(group.parts, [](const GroupPart& part) {
+           return part.communicator->onDevice();
+         });
 }
 
+/// Of several communicators on devices each needs a thread of its own.
 Status checkDevices(const std::vector<StreamParts>& groups) {
   std::size_t communicators = 0;
   for (const StreamParts& group : groups)
@@ -63,12 +74,13 @@ Status carryOut(std::vector<StreamParts> groups) {
   return queueOnDevice(groups.front().parts.front());
 }
 
-/// Ranks that wait for collectives of a group that is not carried out are told why.
-void rejectAll(const std::vector<rondoComm_t>& members, const Status& reason) {
-  for (const rondoComm_t comm : members) {
-    const Result<Communicator*> communicator = findCommunicator(comm);
-    if (communicator.ok()) (void)(*communicator)->reject(reason);
-  }
+/// Ranks that wait for calls of a group that is not carried out are told why.
+void reject(rondoComm_t comm, const GroupCalls& calls, const Status& reason) {
+  const Result<Communicator*> communicator = findCommunicator(comm);
+  if (!communicator.ok()) return;
+  if (!calls.collectives.empty()) (void)(*communicator)->reject(reason);
+  const std::vector<int> peers = calls.peers();
+  if (!peers.empty()) (void)(*communicator)->rejectMessages(peers, reason);
 }
 
 }  // namespace
@@ -97,7 +109,7 @@ Result<GroupCalls*> CallGroup::callsOf(rondoComm_t comm, rondoStream_t hostStrea
 Status CallGroup::addOnHost(rondoComm_t comm, const CollectiveCall& call, rondoStream_t stream) {
   const Result<GroupCalls*> calls = callsOf(comm, stream);
   RONDO_RETURN_IF_ERROR(calls.status());
-  (*calls)->collectives.emplace_back(call, nullptr);
+  (*calls)->collectives.push_back({call, nullptr});
   return {};
 }
 
@@ -109,15 +121,17 @@ Status CallGroup::addOnHost(rondoComm_t comm, const MessageCall& call, rondoStre
 }
 
 /// Puts the calls of `member` to others on the same stream.
-Status CallGroup::sortIn(Member& member, std::vector<StreamParts>& groups) {
+/// @return whether that is the communicator's own
+Result<bool> CallGroup::sortIn(const Member& member, std::vector<StreamParts>& groups) {
   const Result<Communicator*> communicator = findCommunicator(member.comm);
   RONDO_RETURN_IF_ERROR(communicator.status());
-  const Result<HostStream*> stream = findStream(member.hostStream);
-  RONDO_RETURN_IF_ERROR(stream.status());
-  auto group = std::ranges::find(groups, *stream, &StreamParts::stream);
-  if (group == groups.end()) group = groups.insert(group, {*stream, {}});
-  group->parts.push_back({*communicator, std::move(member.calls)});
-  return {};
+  const Result<HostStream*> asked = findStream(member.hostStream);
+  RONDO_RETURN_IF_ERROR(asked.status());
+  HostStream* const stream = *asked != nullptr ? *asked : (*communicator)->worker();
+  auto group = std::ranges::find(groups, stream, &StreamParts::stream);
+  if (group == groups.end()) group = groups.insert(group, {stream, {}});
+  group->parts.push_back({*communicator, member.calls});
+  return *asked == nullptr && stream != nullptr;
 }
 
 Status CallGroup::cancel() {
@@ -137,18 +151,21 @@ GroupOutcome CallGroup::end() {
   std::vector<Member> members = std::exchange(members_, {});
   outcome.status = std::exchange(refused_, {});
   std::vector<StreamParts> groups;
-  std::vector<rondoComm_t> withCollectives;
-  for (Member& member : members) {
+  for (const Member& member : members) {
     outcome.members.push_back(member.comm);
-    if (!member.calls.collectives.empty()) withCollectives.push_back(member.comm);
-    if (outcome.status.ok()) outcome.status = sortIn(member, groups);
+    if (!outcome.status.ok()) continue;
+    const Result<bool> sorted = sortIn(member, groups);
+    outcome.status = sorted.status();
+    outcome.inProgress |= sorted.ok() && *sorted;
   }
   if (outcome.status.ok()) outcome.status = checkDevices(groups);
   if (outcome.status.ok()) {
     outcome.status = carryOut(std::move(groups));
-  } else {
-    rejectAll(withCollectives, outcome.status);
+    return outcome;
   }
+  outcome.inProgress = false;
+  for (const Member& member : members)
+    reject(member.comm, member.calls, outcome.status);
   return outcome;
 }
 

@@ -16,6 +16,8 @@ struct StreamParts;
 /// What a group as a whole came to.
 struct GroupOutcome {
   Status status;
+  /// Parts of it go on, in the threads of their communicators.
+  bool inProgress = false;
   /// The handles it was about, whose last error it is.
   std::vector<rondoComm_t> members;
 };
@@ -32,7 +34,7 @@ class CallGroup {
 
   /// A call of a communicator on a device.
   void add(rondoComm_t comm, const CollectiveCall& call, rondoStream_t stream) {
-    callsOf(comm).collectives.emplace_back(call, stream);
+    callsOf(comm).collectives.push_back({call, stream});
   }
 
   /// A call of a communicator on host memory.
@@ -44,6 +46,12 @@ class CallGroup {
   /// A call was refused for `reason`: end() carries nothing out.
   void refuse(const Status& reason) {
     if (refused_.ok()) refused_ = reason;
+  }
+
+  /// The same, for a message with `peer`.
+  void refuseMessage(rondoComm_t comm, int peer, const Status& reason) {
+    refuse(reason);
+    callsOf(comm).refusedPeers.push_back(peer);
   }
 
   /// Ends the innermost start(); the outermost one's end carries the calls out, or issues them on
@@ -62,7 +70,7 @@ class CallGroup {
     GroupCalls calls;
   };
 
-  static Status sortIn(Member& member, std::vector<StreamParts>& groups);
+  static Result<bool> sortIn(const Member& member, std::vector<StreamParts>& groups);
   GroupCalls& callsOf(rondoComm_t comm);
   Result<GroupCalls*> callsOf(rondoComm_t comm, rondoStream_t hostStream);
 
@@ -72,7 +80,7 @@ class CallGroup {
 };
 
 /// One message by itself: a group of one.
-/// @param stream null: in the calling thread
+/// @param stream to be issued on; null: in the calling thread
 /// @errors those of runGroup()
 Status runMessage(Communicator& communicator, const MessageCall& call, HostStream* stream);
 

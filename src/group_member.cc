@@ -19,7 +19,10 @@ host::Turn turnOf(PreparedOperation& operation, const host::Work& work) {
 }  // namespace
 
 GroupMember::GroupMember(Communicator& communicator, GroupCalls calls, OperationOrder::Turn turn)
-    : communicator_(&communicator), turn_(std::move(turn)), calls_(std::move(calls)) {}
+    : communicator_(&communicator),
+      turn_(std::move(turn)),
+      calls_(std::move(calls)),
+      peers_(calls_.peers()) {}
 
 GroupMember::~GroupMember() {
   if (messagesWait()) communicator_->awaitReaders(*messages_);
@@ -31,12 +34,12 @@ Status GroupMember::begin() try {
   if (own.finalized_) return own.finalizedAlready();
   if (host::flagRaised(own.group_->failedFlag())) return own.failAll(own.group_->failure());
   for (const QueuedCollective& queued : calls_.collectives)
-    RONDO_RETURN_IF_ERROR(own.checkPlan(queued.call()));
+    RONDO_RETURN_IF_ERROR(own.checkPlan(queued.call));
   if (calls_.messages.empty()) return {};
   const MessageOperation::Place place{own.rank_, own.ranks(), own.facts_.slotBytes,
                                       own.config_.zeroCopyBytes};
-  Result<MessageOperation> messages = MessageOperation::make(std::move(calls_.messages), place,
-                                                             own.messageEnds_, own.messageCounts_);
+  Result<MessageOperation> messages =
+      MessageOperation::make(std::move(calls_.messages), place, own.messageEnds_, own.messages_);
   if (!messages.ok()) {
     Status failure = std::move(messages).status();
     return losesOnlyTheCall(failure.code()) ? failure : own.failAll(failure);
@@ -103,7 +106,7 @@ Status GroupMember::checkSender(const host::MessageLane::Wait& wait) {
   group.refresh(peer);
   const bool left = group.record(peer).hasLeft() && !group.mayBeOnItsWay(peer);
   const std::string whyLost = group.whyLost(peer);
-  if (!left && whyLost.empty()) return {};
+  if (!left && whyLost.empty()) return checkRefusal(wait);
   // Whatever the peer did has come by now, so what is missing will never come.
   place().progress();
   const auto still = messages_->wait();
@@ -111,14 +114,28 @@ Status GroupMember::checkSender(const host::MessageLane::Wait& wait) {
   return communicator_->failAll(messagePeerLost(communicator_->rank_, *messages_, *still, whyLost));
 }
 
+/// Gives a peer that refused the other end of a message time to call again.
+Status GroupMember::checkRefusal(const host::MessageLane::Wait& wait) {
+  const int peer = wait.blocked.peer;
+  const auto why = communicator_->group_->record(peer).rejectionOfMessages(communicator_->rank_);
+  const auto now = host::Waiter::Clock::now();
+  if (!why.has_value() || messageWatch_.rejecting != peer) {
+    messageWatch_.rejecting = why.has_value() ? peer : -1;
+    messageWatch_.rejectionSeen = now;
+    return {};
+  }
+  if (now - messageWatch_.rejectionSeen < kTimeToCallAgain) return {};
+  return communicator_->failAll(messageRejected(communicator_->rank_, *messages_, wait, *why));
+}
+
 // Collectives.
 
 Status GroupMember::beginNextCollective() {
   Communicator& own = *communicator_;
-  const CollectiveCall call = calls_.collectives[nextCollective_].call();
-  Result<PreparedOperation*> prepared = own.prepare(call);
+  call_ = calls_.collectives[nextCollective_].call;
+  Result<PreparedOperation*> prepared = own.prepare(call_);
   if (!prepared.ok()) return own.failAll(prepared.status());
-  Result<ErrorFeedback::Use> feedback = own.useFeedback(**prepared, call);
+  Result<ErrorFeedback::Use> feedback = own.useFeedback(**prepared, call_);
   // Too late to give up the call alone: others may have begun it.
   if (!feedback.ok()) return own.failAll(Status::aborted("{}", feedback.status().message()));
   feedback_ = *std::move(feedback);
@@ -126,7 +143,7 @@ Status GroupMember::beginNextCollective() {
   operation_->restart();
   stepsDone_ = false;
   own.beginCall(operation_->request, operation_->plan);
-  work_ = own.makeWork(*operation_, call, own.current_.fingerprint(), feedback_.residuals());
+  work_ = own.makeWork(*operation_, call_, own.current_.fingerprint(), feedback_.residuals());
   watch_ = {};
   return {};
 }
@@ -143,7 +160,7 @@ Result<bool> GroupMember::stepCollectives() {
   }
   if (!stepsDone_ || !place().flushed()) return moved;
   Communicator& own = *communicator_;
-  own.complete(*operation_, calls_.collectives[nextCollective_].call(), feedback_);
+  own.complete(*operation_, call_, feedback_);
   operation_ = nullptr;
   ++nextCollective_;
   return true;
@@ -168,6 +185,7 @@ Status GroupMember::check(const host::Waiter& waiter) {
 
 void GroupMember::reject(const Status& reason) {
   if (!calls_.collectives.empty()) communicator_->noteRejection(reason);
+  if (!peers_.empty()) communicator_->noteRejectedMessages(peers_, reason);
 }
 
 void GroupMember::giveUp(const Status& reason) {

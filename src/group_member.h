@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "kernels/host/executor.h"
 #include "kernels/host/waiter.h"
@@ -62,6 +63,7 @@ class GroupMember {
   Status checkCollective(const host::Waiter& waiter);
   Status checkMessages(const host::Waiter& waiter);
   Status checkSender(const host::MessageLane::Wait& wait);
+  Status checkRefusal(const host::MessageLane::Wait& wait);
   Status failedMatch(const host::MessageLane::Wait& wait);
 
   bool messagesWait() const { return messages_.has_value() && !messagesDone_; }
@@ -76,9 +78,12 @@ class GroupMember {
   std::size_t nextCollective_ = 0;
   PreparedOperation* operation_ = nullptr;  // the collective that runs; null: none
   bool stepsDone_ = false;                  // of it, but what it posted may not have left
+  CollectiveCall call_;                     // that one
   ErrorFeedback::Use feedback_;             // what it rounds away
   host::Work work_;
   Communicator::Watch watch_;
+  Communicator::Watch messageWatch_;
+  std::vector<int> peers_;  // at the other ends of messages
   bool done_ = false;
 };
 

@@ -67,6 +67,12 @@ Status HostStream::query() const {
   return Status::inProgress("work on the stream goes on");
 }
 
+Status HostStream::takeOutcome() {
+  const std::scoped_lock lock(mutex_);
+  if (completed_ == issued_) return std::exchange(failure_, {});
+  return Status::inProgress("work on the stream goes on");
+}
+
 void HostStream::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {

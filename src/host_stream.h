@@ -37,6 +37,9 @@ class HostStream {
   /// @errors InProgress (something is not complete), the first failure that was not told
   Status query() const;
 
+  /// The same, but a failure is told once.
+  Status takeOutcome();
+
   /// False in a process that was forked off since: the thread is its parent's.
   bool inOwnProcess() const { return forkMark_.inOwnProcess(); }
 

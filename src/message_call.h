@@ -6,6 +6,9 @@
 #include <string>
 
 #include "kernels/data_type.h"
+#include "kernels/host/message_label.h"
+#include "rondo/rondo.h"
+#include "src/element_name.h"
 #include "src/format.h"
 
 namespace rondo {
@@ -17,31 +20,21 @@ struct MessageCall {
   void* target = nullptr;        ///< of one that receives; null where count is 0
   std::size_t count = 0;
   DataType type = DataType::kUint8;
+  bool pairs = false;  ///< as in CollectiveCall
+  int tag = 0;         ///< 0 to RONDO_MAX_TAG
 
   std::size_t bytes() const { return count * elementBytes(type); }
+
+  host::MessageLabel label() const { return {type, pairs, count, tag}; }
 };
 
-/// What the two ends of a message must agree on, as its slots carry it: the type in the highest
-/// byte, the count below, whole, so that an end that disagrees can say what the other one meant.
-class MessageLabel {
- public:
-  static constexpr std::size_t kMostElems = (std::size_t{1} << 56) - 1;
+/// "float count 100", "float count 100 tag 3".
+inline std::string labelText(host::MessageLabel label) {
+  return fmt::format("{} count {}{}", elementName(label.type(), label.pairs()),
+                     label.count() / (label.pairs() ? 2 : 1),
+                     label.tag() != 0 ? fmt::format(" tag {}", label.tag()) : std::string());
+}
 
-  explicit constexpr MessageLabel(const MessageCall& call)
-      : word_(static_cast<std::uint64_t>(call.type) << 56 | call.count) {}
-
-  explicit constexpr MessageLabel(std::uint64_t word) : word_(word) {}
-
-  constexpr std::uint64_t word() const { return word_; }
-
-  /// "float count 100".
-  std::string text() const {
-    return fmt::format("{} count {}", dataTypeName(static_cast<DataType>(word_ >> 56)),
-                       word_ & kMostElems);
-  }
-
- private:
-  std::uint64_t word_;
-};
+static_assert(RONDO_MAX_TAG == host::MessageLabel::kMostTag);
 
 }  // namespace rondo

@@ -13,23 +13,27 @@ constexpr int kMessageLanes = 4;
 
 }  // namespace
 
-MessageOperation::MessageOperation(std::vector<MessageCall> calls, const Place& place)
-    : calls_(std::move(calls)), place_(place) {
+MessageOperation::MessageOperation(std::vector<MessageCall> calls,
+                                   const Place& place,
+                                   MessageState& state)
+    : calls_(std::move(calls)), place_(place), state_(&state) {
+  // Both ends alike, so that among messages that fit together none has to be put aside.
+  std::ranges::stable_sort(calls_, {}, &MessageCall::tag);
   for (const MessageCall& call : calls_) {
     memories_.push_back({static_cast<const std::byte*>(call.source),
-                         static_cast<std::byte*>(call.target), MessageLabel(call).word()});
+                         static_cast<std::byte*>(call.target), call.label()});
   }
 }
 
 Result<MessageOperation> MessageOperation::make(std::vector<MessageCall> calls,
                                                 const Place& place,
                                                 ConnectionEnds& ends,
-                                                MessageCounts& counts) {
-  MessageOperation operation(std::move(calls), place);
+                                                MessageState& state) {
+  MessageOperation operation(std::move(calls), place, state);
   RONDO_RETURN_IF_ERROR(operation.pairOwnMessages());
   RONDO_RETURN_IF_ERROR(operation.bindLanes(ends));
   for (const MessageCall& call : operation.calls_)
-    operation.numbers_.push_back(counts.next(call));
+    operation.numbers_.push_back(state.counts.next(call));
   return operation;
 }
 
@@ -46,10 +50,11 @@ Status MessageOperation::pairOwnMessages() {
         place_.rank, sends.size(), recvs.size());
   }
   for (std::size_t pair = 0; pair < sends.size(); ++pair) {
-    if (memories_[sends[pair]].label != memories_[recvs[pair]].label) {
+    if (memories_[sends[pair]].label.word() != memories_[recvs[pair]].label.word()) {
       return Status::invalidArgument(
-          "rank {}: its message to itself is {}, but it receives {}; pass the same type and count",
-          place_.rank, labelText(sends[pair]), labelText(recvs[pair]));
+          "rank {}: its message to itself is {}, but it receives {}; pass the same type, count and "
+          "tag",
+          place_.rank, describeLabel(sends[pair]), describeLabel(recvs[pair]));
     }
     ownMessages_.emplace_back(sends[pair], recvs[pair]);
   }
@@ -66,7 +71,7 @@ Status MessageOperation::bindLanes(ConnectionEnds& ends) {
     host::MessageTable table(place, listed);
     if (table.roundCount() == 0) continue;
     std::vector<SendEnd*> send(table.roundCount());
-    std::vector<RecvEnd*> recv(table.roundCount());
+    std::vector<host::MessageLane::Source> recv(table.roundCount());
     for (std::size_t round = 0; round < table.roundCount(); ++round) {
       if (const int peer = table.sendPeer(round); peer >= 0) {
         const Result<SendEnd*> end = ends.sendEnd(peer, 0);
@@ -76,7 +81,7 @@ Status MessageOperation::bindLanes(ConnectionEnds& ends) {
       if (const int peer = table.recvPeer(round); peer >= 0) {
         const Result<RecvEnd*> end = ends.recvEnd(peer, 0);
         RONDO_RETURN_IF_ERROR(end.status());
-        recv[round] = *end;
+        recv[round] = {*end, &state_->inboxes[static_cast<std::size_t>(peer)]};
       }
     }
     lanes_.emplace_back(std::move(table), std::move(send), std::move(recv), memories_,
@@ -122,7 +127,20 @@ void MessageOperation::withdraw(const std::function<void(int)>& onReader) {
 std::string MessageOperation::describe(std::size_t message) const {
   const MessageCall& call = calls_[message];
   return fmt::format("{} #{} {} rank {} of {}", call.sends ? "send" : "recv", numbers_[message],
-                     call.sends ? "to" : "from", call.peer, labelText(message));
+                     call.sends ? "to" : "from", call.peer, describeLabel(message));
+}
+
+std::string MessageOperation::describeAside(std::size_t message) const {
+  const MessageCall& call = calls_[message];
+  if (call.sends) return {};
+  constexpr std::size_t kMostNamed = 8;
+  const auto& aside = state_->inboxes[static_cast<std::size_t>(call.peer)].aside();
+  std::string text;
+  for (std::size_t place = 0; place < std::min(aside.size(), kMostNamed); ++place)
+    text += fmt::format("{}{}", text.empty() ? "; put aside since tags differ: " : ", ",
+                        labelText(aside[place].label));
+  if (aside.size() > kMostNamed) text += fmt::format(" and {} more", aside.size() - kMostNamed);
+  return text;
 }
 
 std::string MessageOperation::describeOtherEnd(std::size_t message) const {

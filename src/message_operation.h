@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/host/message_inbox.h"
 #include "kernels/host/message_lane.h"
 #include "src/connection_ends.h"
 #include "src/message_call.h"
@@ -17,21 +19,28 @@
 
 namespace rondo {
 
-/// Messages between this rank and each other one so far, for error messages: the k-th that one
-/// sends is the k-th that the other receives.
+/// Messages between this rank and each other one so far, for error messages: the k-th with a tag
+/// that one sends is the k-th with that tag that the other receives.
 class MessageCounts {
  public:
-  explicit MessageCounts(int ranks)
-      : sent_(static_cast<std::size_t>(ranks)), received_(static_cast<std::size_t>(ranks)) {}
-
-  /// The number of this message among those from or to its peer; 1 is the first.
+  /// The number of this message among those with its tag from or to its peer; 1 is the first.
   std::uint64_t next(const MessageCall& call) {
-    return ++(call.sends ? sent_ : received_)[static_cast<std::size_t>(call.peer)];
+    return ++(call.sends ? sent_ : received_)[{call.peer, call.tag}];
   }
 
  private:
-  std::vector<std::uint64_t> sent_;
-  std::vector<std::uint64_t> received_;
+  using ByPeerAndTag = std::map<std::pair<int, int>, std::uint64_t>;
+
+  ByPeerAndTag sent_;
+  ByPeerAndTag received_;
+};
+
+/// What a communicator keeps of its messages from one group to the next.
+struct MessageState {
+  explicit MessageState(int ranks) : inboxes(static_cast<std::size_t>(ranks)) {}
+
+  MessageCounts counts;
+  std::vector<host::MessageInbox> inboxes;  ///< by sending rank
 };
 
 /// @threads one at a time.
@@ -51,7 +60,7 @@ class MessageOperation {
   static Result<MessageOperation> make(std::vector<MessageCall> calls,
                                        const Place& place,
                                        ConnectionEnds& ends,
-                                       MessageCounts& counts);
+                                       MessageState& state);
 
   /// What came of one step of each lane that was ready.
   struct Turn {
@@ -76,10 +85,16 @@ class MessageOperation {
   std::string describeOtherEnd(std::size_t message) const;
 
   /// What the other end must give: "float count 100".
-  std::string labelText(std::size_t message) const { return MessageLabel(calls_[message]).text(); }
+  std::string describeLabel(std::size_t message) const {
+    return labelText(calls_[message].label());
+  }
+
+  /// "; put aside since tags differ: float count 100 tag 3": what has come from the sender of
+  /// `message` for other calls than this. Empty: nothing.
+  std::string describeAside(std::size_t message) const;
 
  private:
-  MessageOperation(std::vector<MessageCall> calls, const Place& place);
+  MessageOperation(std::vector<MessageCall> calls, const Place& place, MessageState& state);
 
   Status pairOwnMessages();
   Status bindLanes(ConnectionEnds& ends);
@@ -87,6 +102,7 @@ class MessageOperation {
 
   std::vector<MessageCall> calls_;
   Place place_;
+  MessageState* state_;                                           // the communicator's
   std::vector<std::uint64_t> numbers_;                            // by message
   std::vector<host::MessageMemory> memories_;                     // by message
   std::vector<std::pair<std::size_t, std::size_t>> ownMessages_;  // sends and receives: copies

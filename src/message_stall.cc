@@ -13,7 +13,7 @@ Status messageMismatch(int rank,
       "same "
       "type and count, and make the messages between two ranks in the same order",
       rank, messages.describe(wait.message), messages.describeOtherEnd(wait.message),
-      wait.blocked.peer, MessageLabel(wait.blocked.otherCall).text());
+      wait.blocked.peer, labelText(host::MessageLabel(wait.blocked.otherCall)));
 }
 
 Status messagePeerLost(int rank,
@@ -32,6 +32,14 @@ Status messagePeerLost(int rank,
       rank, call, wait.blocked.peer, whyLost);
 }
 
+Status messageRejected(int rank,
+                       const MessageOperation& messages,
+                       const host::MessageLane::Wait& wait,
+                       std::string_view why) {
+  return Status::mismatch("rank {} called {}, but rank {} rejected its messages: {}", rank,
+                          messages.describe(wait.message), wait.blocked.peer, why);
+}
+
 std::string describeMessageWait(const MessageOperation& messages,
                                 const host::MessageLane::Wait& wait,
                                 const CallRecord& record) {
@@ -42,9 +50,15 @@ std::string describeMessageWait(const MessageOperation& messages,
           ? fmt::format("is in its group #{} of messages", begun)
           : fmt::format("is in no group of messages (it has finished {} so far)", finished);
   const auto last = record.read();
-  return fmt::format("its {}: rank {} {}; its last collective call: {}",
+  // Both may be sending to each other, and each wait for the other to receive.
+  const bool maybeCrossed = !wait.blocked.receiving && begun > finished;
+  return fmt::format("its {}: rank {} {}; its last collective call: {}{}{}",
                      messages.describe(wait.message), wait.blocked.peer, groups,
-                     last.has_value() ? describeCall(*last) : "unknown");
+                     last.has_value() ? describeCall(*last) : "unknown",
+                     messages.describeAside(wait.message),
+                     maybeCrossed ? "; if the two send to each other, make both calls of each rank "
+                                    "in one group (rondoGroupStart)"
+                                  : "");
 }
 
 Status messagesWaitedTooLong(int rank, std::chrono::milliseconds waited, std::string_view what) {

@@ -26,6 +26,13 @@ Status messagePeerLost(int rank,
                        const host::MessageLane::Wait& wait,
                        std::string_view whyLost);
 
+/// The error for a message whose other end was refused, and not called again.
+/// @param why as its rank said it
+Status messageRejected(int rank,
+                       const MessageOperation& messages,
+                       const host::MessageLane::Wait& wait,
+                       std::string_view why);
+
 /// "its recv #4 from rank 3 of float count 100: rank 3 is in no group of messages (...)".
 std::string describeMessageWait(const MessageOperation& messages,
                                 const host::MessageLane::Wait& wait,

@@ -55,21 +55,46 @@ OperationOrder::Turn OperationOrder::tryTurn() {
   return allServed() ? std::move(turn) : Turn();
 }
 
+bool OperationOrder::issueNote(std::function<void()>& note) {
+  const std::scoped_lock lock(mutex_);
+  // While something is issued, somebody will come by to complete it.
+  if (allServed()) return false;
+  const Ticket ticket = issued_;
+  notes_.push_back({ticket, std::move(note)});
+  host::postCounter(issued_, ticket + 1);
+  return true;
+}
+
+void OperationOrder::leaveNote(std::function<void()> note) {
+  if (issueNote(note)) return;
+  const Turn turn = tryTurn();
+  if (turn.given()) note();
+}
+
 void OperationOrder::close(const Status& why) {
   const Turn turn = waitTurn();
   const std::scoped_lock lock(mutex_);
+  notes_.clear();
   failed_ = nullptr;
   closed_ = why;
   changed_.notify_all();
 }
 
 void OperationOrder::end(Ticket ticket) {
+  if (ticket != kNoTicket) serve(ticket);
   running_.unlock();
-  if (ticket == kNoTicket) return;
+}
+
+void OperationOrder::serve(Ticket ticket) {
   const std::scoped_lock lock(mutex_);
   // After a failure turns are out of order, and nobody waits for this number any more.
   if (served_ != ticket) return;
-  host::postCounter(served_, ticket + 1);
+  ++ticket;
+  for (; !notes_.empty() && notes_.front().ticket == ticket; ++ticket) {
+    notes_.front().run();
+    notes_.pop_front();
+  }
+  host::postCounter(served_, ticket);
   changed_.notify_all();
 }
 

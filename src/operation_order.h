@@ -6,6 +6,8 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -74,6 +76,12 @@ class OperationOrder {
   /// The turn of a call that is issued now, if that is at once.
   Turn tryTurn();
 
+  /// Runs `note` in a turn of its own, behind all that was issued so far: now, if that is complete,
+  /// else in the thread that completes the last of it. Not at all where another thread's immediate
+  /// call is running, nor after a failure. Waits for nobody.
+  /// @param note short; takes no turn
+  void leaveNote(std::function<void()> note);
+
   /// Waits for all that was issued, or if the communicator has failed for what is running, then
   /// gives no turns any more.
   /// @param why told to what is issued and was not run
@@ -86,6 +94,14 @@ class OperationOrder {
   bool allServed();
   bool failed();
   void end(Ticket ticket);
+  /// The operation of `ticket` is complete.
+  void serve(Ticket ticket);
+  bool issueNote(std::function<void()>& note);
+
+  struct Note {
+    Ticket ticket = 0;
+    std::function<void()> run;
+  };
 
   friend class IssuedPlace;
 
@@ -95,6 +111,7 @@ class OperationOrder {
   std::uint64_t issued_ = 0;  // tickets so far
   std::uint64_t served_ = 0;  // of these complete, in order
   std::uint32_t* failed_;     // null once closed
+  std::deque<Note> notes_;    // of tickets that were not served, by these
   Status closed_;
 };
 

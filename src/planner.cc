@@ -65,7 +65,12 @@ std::string_view prohibition(const AlgorithmInfo& info,
   if (needsAccumulator(request.type, request.op)) {
     return "rounds partial sums at each hop, which this type and reduction must not";
   }
-  if (settings.reproducible && orderMatters(request.type, request.op)) {
+  if (request.combiner == Combiner::kOrderedUser) {
+    return "does not combine in rank order, which a function that is not commutative needs";
+  }
+  const bool mayMatter =
+      request.combiner != Combiner::kBuiltIn || orderMatters(request.type, request.op);
+  if (settings.reproducible && mayMatter) {
     return "does not add in rank order, which reproducible mode asks for";
   }
   return {};
@@ -226,9 +231,11 @@ TwoLevelGeometry stagesWith(AlgorithmId between,
   return geometry;
 }
 
-/// `facts` with slots as small as the chunks that were asked for.
+/// `facts` with slots as small as the chunks that were asked for, but for a cache line, so that no
+/// chunk ends in the middle of a complex number.
 PlanFacts withChunk(PlanFacts facts, std::size_t chunkBytes) {
-  if (chunkBytes > 0) facts.slotBytes = std::min(facts.slotBytes, chunkBytes);
+  if (chunkBytes > 0)
+    facts.slotBytes = std::min(facts.slotBytes, std::max(chunkBytes, kCacheLineBytes));
   return facts;
 }
 

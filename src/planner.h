@@ -16,6 +16,7 @@
 #include "kernels/data_type.h"
 #include "src/config.h"
 #include "src/status.h"
+#include "src/user_reduction.h"
 
 namespace rondo {
 
@@ -34,6 +35,8 @@ struct PlanRequest {
   std::size_t count = 0;  ///< as in CollectiveCall
   DataType type = DataType::kUint8;
   ReduceOp op = ReduceOp::kSum;
+  Combiner combiner = Combiner::kBuiltIn;
+  bool pairs = false;  ///< as in CollectiveCall
   int root = 0;
   bool varied = false;           ///< blocks of different sizes, which not all ranks know
   std::uint64_t countsHash = 0;  ///< of those that all ranks know

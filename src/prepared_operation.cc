@@ -15,7 +15,10 @@ host::Arithmetic hostArithmetic(const PlanRequest& request, int ranks) {
   host::Arithmetic arithmetic;
   arithmetic.rules = arithmeticOf(request.collective, request.type, request.op, ranks);
   if (arithmetic.rules.reduces) {
-    arithmetic.combine = host::combineFunction(request.type, request.op, host::bestSimdTarget());
+    arithmetic.combine =
+        request.combiner == Combiner::kBuiltIn
+            ? host::combineFunction(request.type, request.op, host::bestSimdTarget())
+            : &combineByUser;
   }
   return arithmetic;
 }

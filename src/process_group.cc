@@ -348,6 +348,13 @@ void ProcessGroup::collectEvents() {
     events_.push_back({.fd = descriptor, .events = POLLIN, .revents = 0});
 }
 
+std::vector<TransportMemory> ProcessGroup::memory() const {
+  std::vector<TransportMemory> memory;
+  for (const auto& transport : parts_.transports)
+    memory.push_back({transport->name(), transport->memoryBytes()});
+  return memory;
+}
+
 std::string ProcessGroup::describe() const {
   std::string text;
   for (std::size_t at = 0; at < parts_.transports.size(); ++at) {

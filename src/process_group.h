@@ -69,6 +69,7 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
 
   void leave(int rank) override;
   std::string describe() const override;
+  std::vector<TransportMemory> memory() const override;
 
   std::string describeUnsent() const override {
     return "ranks " + listRanks(ranksThatHaveNotTaken());

@@ -168,7 +168,7 @@ class Joining {
   const int rank_;
   PlanFacts facts_;
   const Config& config_;
-  const Deadline deadline_ = Deadline::within(config_.initTimeout);
+  const Deadline deadline_ = config_.initDeadline();
   std::unique_ptr<ControlPlane> control_;
   std::shared_ptr<shm::ShmTransport> shm_;  // one of transports_, or null
   TransportList transports_;

@@ -20,27 +20,16 @@ std::uint64_t generationFrom(const void* address) {
 }
 
 template <DataType kType>
-void storeScale(PreMulSum& sum, const void* scalar) {
+PreMulFactor factorOf(const void* scalar) {
   using Element = ElementOf<kType>;
   using Premultiplied = Reduction<Element, ReduceOp::kPreMulSum>;
   Element element;
   std::memcpy(&element, scalar, sizeof(element));
   const typename Premultiplied::Accumulator scale = Premultiplied::widen(element);
-  static_assert(sizeof(scale) <= sizeof(sum.scale));
-  std::memcpy(sum.scale.data(), &scale, sizeof(scale));
-}
-
-void storeScale(PreMulSum& sum, const void* scalar) {
-  switch (sum.type) {
-#define RONDO_CASE(name, cppType, bytes, text)                            \
-  case DataType::k##name:                                                 \
-    if constexpr (isReducible(DataType::k##name, ReduceOp::kPreMulSum)) { \
-      storeScale<DataType::k##name>(sum, scalar);                         \
-    }                                                                     \
-    break;
-    RONDO_FOR_EACH_DATA_TYPE(RONDO_CASE)
-#undef RONDO_CASE
-  }
+  PreMulFactor factor{};
+  static_assert(sizeof(scale) <= sizeof(factor));
+  std::memcpy(factor.data(), &scale, sizeof(scale));
+  return factor;
 }
 
 /// Why `handle` gives nothing.
@@ -49,7 +38,8 @@ Status refuse(int handle, HandleState state) {
     return Status::invalidUsage("reduction {:#x} was destroyed", handle);
   }
   return Status::invalidArgument(
-      "reduction {:#x} was not made for this communicator; make one with rondoRedOpCreatePreMulSum",
+      "reduction {:#x} was not made for this communicator; make one with rondoRedOpCreatePreMulSum "
+      "or rondoRedOpCreateUser",
       handle);
 }
 
@@ -61,17 +51,49 @@ std::uint64_t tableHandle(int handle) {
 
 }  // namespace
 
+PreMulFactor makeFactor(DataType type, const void* scalar) {
+  switch (type) {
+#define RONDO_CASE(name, cppType, bytes, text)                            \
+  case DataType::k##name:                                                 \
+    if constexpr (isReducible(DataType::k##name, ReduceOp::kPreMulSum)) { \
+      return factorOf<DataType::k##name>(scalar);                         \
+    }                                                                     \
+    break;
+    RONDO_FOR_EACH_DATA_TYPE(RONDO_CASE)
+#undef RONDO_CASE
+  }
+  return {};
+}
+
 ReductionTable::ReductionTable() : table_(generationFrom(this)) {}
 
-Result<int> ReductionTable::createPreMulSum(DataType type, const void* scalar) {
+Result<int> ReductionTable::createPreMulSum(DataType type, const void* scalar, bool stays) {
   if (!isReducible(type, ReduceOp::kPreMulSum)) {
     return Status::invalidArgument("premulsum of {} has no meaning; use an integer or float type",
                                    dataTypeName(type));
   }
-  auto sum = std::make_unique<PreMulSum>();
-  sum->type = type;
-  storeScale(*sum, scalar);
-  const auto handle = table_.insert(std::move(sum));
+  MadeReduction made;
+  made.type = type;
+  if (stays) {
+    made.scalar = scalar;
+  } else {
+    made.factor = makeFactor(type, scalar);
+  }
+  return keep(made);
+}
+
+Result<int> ReductionTable::createUser(rondoReduceFunction_t function,
+                                       bool commutative,
+                                       void* context) {
+  MadeReduction made;
+  made.combiner = commutative ? Combiner::kUser : Combiner::kOrderedUser;
+  made.function = function;
+  made.context = context;
+  return keep(made);
+}
+
+Result<int> ReductionTable::keep(const MadeReduction& made) {
+  const auto handle = table_.insert(std::make_unique<MadeReduction>(made));
   if (!handle) {
     return Status::outOfMemory("{} reductions of this communicator are alive; destroy some first",
                                Table::kCapacity);
@@ -79,7 +101,7 @@ Result<int> ReductionTable::createPreMulSum(DataType type, const void* scalar) {
   return static_cast<int>(kFirstHandle + *handle);
 }
 
-Result<const PreMulSum*> ReductionTable::find(int handle) const {
+Result<const MadeReduction*> ReductionTable::find(int handle) const {
   const auto found = table_.find(tableHandle(handle));
   if (found.object == nullptr) return refuse(handle, found.state);
   return found.object;

@@ -25,6 +25,7 @@ Keeper& keeper() {
 RendezvousSettings rendezvousSettings(const Config& config) {
   RendezvousSettings settings;
   settings.initTimeout = config.initTimeout;
+  settings.givenUp = config.givenUp;
   settings.interfaces = config.meeting.interfaces;
   settings.portFirst = config.meeting.portFirst;
   settings.portLast = config.meeting.portLast;

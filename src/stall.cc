@@ -6,26 +6,37 @@
 #include "collectives/schedule.h"
 #include "kernels/codec.h"
 #include "kernels/data_type.h"
+#include "src/element_name.h"
 #include "src/log.h"
 
 namespace rondo {
 
+namespace {
+
+/// @param op CallSignature::op
+std::string_view nameOfOp(std::uint8_t op) {
+  if (op == signatureOp(ReduceOp::kMax, Combiner::kUser)) return "user";
+  if (op == signatureOp(ReduceOp::kMax, Combiner::kOrderedUser)) return "user (in rank order)";
+  return reduceOpName(static_cast<ReduceOp>(op));
+}
+
+}  // namespace
+
 std::string describeCall(const CallSignature& call) {
   if (call.sequence == 0) return "none";
   const auto collective = static_cast<Collective>(call.collective);
-  std::string text = fmt::format("{}{} #{}", collectiveName(collective),
-                                 call.varied != 0 ? "_v" : "", call.sequence);
+  std::string text =
+      fmt::format("{}{} #{}", collectiveName(collective), call.varied() ? "_v" : "", call.sequence);
   if (call.codec != 0)
     text += fmt::format(" compressed {}", codecName(static_cast<Codec>(call.codec - 1)));
   if (collective == Collective::kBarrier) return text;
-  text += fmt::format(" {}", dataTypeName(static_cast<DataType>(call.type)));
-  if (isReduction(collective)) {
-    text += fmt::format(" {}", reduceOpName(static_cast<ReduceOp>(call.op)));
-  }
-  if (call.varied == 0) {
-    text += fmt::format(" count {}", call.count);
+  text += fmt::format(" {}", elementName(static_cast<DataType>(call.type), call.pairs()));
+  if (isReduction(collective)) text += fmt::format(" {}", nameOfOp(call.op));
+  const std::uint64_t elems = call.count / (call.pairs() ? 2 : 1);
+  if (!call.varied()) {
+    text += fmt::format(" count {}", elems);
   } else if (!hasRoot(collective) && collective != Collective::kAllToAll) {
-    text += fmt::format(" counts {} in all", call.count);
+    text += fmt::format(" counts {} in all", elems);
   }
   if (hasRoot(collective)) text += fmt::format(" root {}", call.root);
   return text;
@@ -40,11 +51,11 @@ Status differentCalls(int rank, const CallSignature& own, int peer, const CallSi
       "rank {} called {}, but rank {} called {}{}: all ranks must make the same calls in the same "
       "order with the same arguments",
       rank, ours, peer, others,
-      ours != others    ? ""
-      : own.varied != 0 ? " with other counts of single blocks"
-      : own.codec != 0  ? " with other blocks or tensors, or they planned it, or called something "
-                          "before it, differently"
-                        : " and they planned it, or called something before it, differently");
+      ours != others   ? ""
+      : own.varied()   ? " with other counts of single blocks"
+      : own.codec != 0 ? " with other blocks or tensors, or they planned it, or called something "
+                         "before it, differently"
+                       : " and they planned it, or called something before it, differently");
 }
 
 /// The error for ranks that make one call but count the elements between them differently.
@@ -119,7 +130,7 @@ Status finishedWithout(const Waiting& own, int peer, const CallRecord& record) {
     return differentCalls(own.rank, difference->first, peer, difference->second);
   }
   const std::optional<CallSignature> theirs = record.read();
-  if (own.call.varied != 0 && record.call(own.call.sequence) == own.call)
+  if (own.call.varied() && record.call(own.call.sequence) == own.call)
     return otherCounts(own, peer);
   return Status::mismatch(
       "rank {} called {}, but rank {} finished a different call #{} (its last call: {}): all ranks "

@@ -10,6 +10,7 @@
 
 #include "kernels/host/lane.h"
 #include "src/status.h"
+#include "src/user_reduction.h"
 #include "transports/call_record.h"
 
 namespace rondo {
@@ -24,6 +25,12 @@ inline constexpr std::chrono::milliseconds kPatienceForNews{1000};
 /// Whether a limit has passed; 0 ms is none.
 constexpr bool isDue(std::chrono::milliseconds limit, std::chrono::milliseconds waited) {
   return limit.count() > 0 && waited >= limit;
+}
+
+/// CallSignature::op of a reduction: those of functions come behind those of kernels.
+constexpr std::uint8_t signatureOp(ReduceOp op, Combiner combiner) {
+  if (combiner == Combiner::kBuiltIn) return static_cast<std::uint8_t>(op);
+  return static_cast<std::uint8_t>(kReduceOpCount - 1 + static_cast<int>(combiner));
 }
 
 /// "all_reduce #12 float sum count 1024".

@@ -1,7 +1,10 @@
 // What can be issued on a stream of the host: calls, and the marks of events.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,7 +21,10 @@ class Communicator;
 /// A collective by itself.
 class CollectiveTask {
  public:
-  CollectiveTask(Communicator& communicator, const CollectiveCall& call);
+  /// @param stream of the communicator's device, if it is on one
+  CollectiveTask(Communicator& communicator,
+                 const CollectiveCall& call,
+                 rondoStream_t stream = nullptr);
 
   /// Gives the call its place in the communicator's order.
   void issue() { place_.issue(); }
@@ -45,6 +51,31 @@ class GroupTask {
 
  private:
   std::vector<GroupPart> parts_;
+};
+
+/// Anything else that a communicator does, in a turn of some communicator or without one.
+class InTurnTask {
+ public:
+  using Work = std::function<Status()>;
+  using Refusal = std::function<void(const Status& why)>;
+
+  /// @param refused called instead of `work` where the communicator of `place` is no more; may be
+  ///   empty
+  /// @param place   not issued yet
+  InTurnTask(Work work, Refusal refused, std::optional<IssuedPlace> place)
+      : work_(std::move(work)), refused_(std::move(refused)), place_(std::move(place)) {}
+
+  void issue() {
+    if (place_.has_value()) place_->issue();
+  }
+
+  /// @errors those of the work
+  Status run();
+
+ private:
+  Work work_;
+  Refusal refused_;
+  std::optional<IssuedPlace> place_;
 };
 
 class MarkTask {
@@ -81,6 +112,6 @@ class WaitTask {
 };
 
 /// Issued once, by who puts it into a queue; run once, by the stream's thread.
-using StreamTask = std::variant<CollectiveTask, GroupTask, MarkTask, WaitTask>;
+using StreamTask = std::variant<CollectiveTask, GroupTask, InTurnTask, MarkTask, WaitTask>;
 
 }  // namespace rondo

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,11 +24,24 @@ struct CallSignature {
   std::uint32_t root = 0;
   std::uint8_t collective = 0;  ///< Collective
   std::uint8_t type = 0;        ///< DataType
-  std::uint8_t op = 0;          ///< ReduceOp; 0 where nothing is reduced
-  std::uint8_t varied = 0;      ///< 1: blocks of different sizes
-  std::uint8_t codec = 0;       ///< 1 + Codec, to 7; 0: elements travel as they are
+  /// ReduceOp, or behind these a program's function (src/stall.h); 0 where nothing is reduced
+  std::uint8_t op = 0;
+  std::uint8_t shape = 0;  ///< kVaried, kPairs
+  std::uint8_t codec = 0;  ///< 1 + Codec, to kMostCodec; 0: elements travel as they are
+
+  static constexpr std::uint8_t kVaried = 1;  ///< blocks of different sizes
+  static constexpr std::uint8_t kPairs = 2;   ///< elements are two of `type` each, as is `count`
+  static constexpr std::uint8_t kMostCodec = 31;
+
+  /// Where in packed(); its last bit is the record's own.
+  static constexpr int kShapeBit = 56;
+  static constexpr int kCodecBit = 58;
 
   friend constexpr bool operator==(const CallSignature&, const CallSignature&) = default;
+
+  constexpr bool varied() const { return (shape & kVaried) != 0; }
+
+  constexpr bool pairs() const { return (shape & kPairs) != 0; }
 
   /// A fingerprint of all fields, carried by every slot: equal calls, equal fingerprints.
   constexpr std::uint64_t fingerprint() const {
@@ -40,7 +54,8 @@ struct CallSignature {
 
   constexpr std::uint64_t packed() const {
     return std::uint64_t{root} | std::uint64_t{collective} << 32 | std::uint64_t{type} << 40 |
-           std::uint64_t{op} << 48 | std::uint64_t{varied} << 56 | std::uint64_t{codec} << 57;
+           std::uint64_t{op} << 48 | std::uint64_t{shape} << kShapeBit |
+           std::uint64_t{codec} << kCodecBit;
   }
 
  private:
@@ -54,19 +69,20 @@ struct CallSignature {
 };
 
 /// What one rank publishes of its calls: the one it is in, the last few, and the last one that it
-/// refused to begin. One writer, any readers. A call that begins writes two lines, one that ends
-/// the first of them again.
+/// refused to begin, and the last messages that it refused. One writer, any readers. A call that
+/// begins writes two lines, one that ends the first of them again.
 ///
 ///     word 0    the current call: version, count, geometry, packed fields; its version is its
 ///               sequence number
 ///     word 4    finished | left | message groups begun | and finished
 ///     word 8    the last kHistory calls, four words each, at their sequence number mod kHistory
 ///     word 40   rejection: version, sequence, then its text, padded with zeros
+///     word 64   rejection of messages: version, group, ranks at their other ends, then its text
 class alignas(64) CallRecord {
  public:
   /// Calls that are remembered.
   static constexpr std::size_t kHistory = 8;
-  static constexpr std::size_t kWords = 64;
+  static constexpr std::size_t kWords = 96;
 
   /// A record as it travels to ranks that do not share memory with its owner.
   using Words = std::array<std::uint64_t, kWords>;
@@ -89,13 +105,26 @@ class alignas(64) CallRecord {
     const std::uint64_t version = words_[kRejection].beginRead() + 1;
     words_[kRejection].beginChange();
     words_[kRejectedSequence].setPart(sequence);
-    for (std::size_t word = 0; word < kTextWords; ++word) {
-      const std::string_view part = why.substr(std::min(word * kWordBytes, why.size()), kWordBytes);
-      std::uint64_t packed = 0;
-      std::memcpy(&packed, part.data(), part.size());
-      words_[kRejectedText + word].setPart(packed);
-    }
+    writeText(kRejectedText, kMessageRejection, why);
     words_[kRejection].endChange(version);
+  }
+
+  /// Owner: a group of messages was refused before anything of it was sent.
+  /// @param peers the ranks at their other ends; the first kMostRejectedPeers count, which is
+  /// enough:
+  ///   one that gives up tells all others
+  /// @param why   cut to what fits
+  void rejectMessages(std::span<const int> peers, std::string_view why) {
+    const std::uint64_t version = words_[kMessageRejection].beginRead() + 1;
+    words_[kMessageRejection].beginChange();
+    words_[kRejectedGroup].setPart(messageGroupsBegun() + 1);
+    for (std::size_t place = 0; place < kMostRejectedPeers; ++place) {
+      const bool used = place < peers.size();
+      words_[kRejectedPeers + place].setPart(used ? static_cast<std::uint64_t>(peers[place]) + 1
+                                                  : 0);
+    }
+    writeText(kRejectedMessageText, kWords, why);
+    words_[kMessageRejection].endChange(version);
   }
 
   /// Owner: a group with messages from rank to rank begins. Of these not all ranks know.
@@ -141,15 +170,26 @@ class alignas(64) CallRecord {
   /// The last call this rank refused, if any.
   std::optional<Rejection> rejection() const {
     const std::uint64_t version = words_[kRejection].beginRead();
-    Rejection rejection{words_[kRejectedSequence].part(), {}};
-    std::array<char, kTextWords * kWordBytes> text;
-    for (std::size_t word = 0; word < kTextWords; ++word) {
-      const std::uint64_t packed = words_[kRejectedText + word].part();
-      std::memcpy(text.data() + word * kWordBytes, &packed, kWordBytes);
-    }
+    Rejection rejection{words_[kRejectedSequence].part(),
+                        readText(kRejectedText, kMessageRejection)};
     if (version == 0 || !words_[kRejection].endRead(version)) return std::nullopt;
-    rejection.why.assign(text.begin(), std::ranges::find(text, '\0'));
     return rejection;
+  }
+
+  static constexpr std::size_t kMostRejectedPeers = 8;
+
+  /// Why this rank refused its last group of messages, if one with `peer` was among them, and it
+  /// has begun no group since.
+  std::optional<std::string> rejectionOfMessages(int peer) const {
+    const std::uint64_t version = words_[kMessageRejection].beginRead();
+    const std::uint64_t group = words_[kRejectedGroup].part();
+    bool concerned = false;
+    for (std::size_t place = 0; place < kMostRejectedPeers; ++place)
+      concerned |= words_[kRejectedPeers + place].part() == static_cast<std::uint64_t>(peer) + 1;
+    std::string why = readText(kRejectedMessageText, kWords);
+    if (version == 0 || !words_[kMessageRejection].endRead(version)) return std::nullopt;
+    if (!concerned || messageGroupsBegun() >= group) return std::nullopt;
+    return why;
   }
 
   /// The record as it is; groups of words that are just being rewritten have version 0. @threads
@@ -187,6 +227,12 @@ class alignas(64) CallRecord {
   /// Among the packed fields: this place has held a call, so version 0 means that it is being
   /// rewritten.
   static constexpr std::uint64_t kWritten = std::uint64_t{1} << 63;
+  static_assert((CallSignature{.shape = CallSignature::kVaried | CallSignature::kPairs,
+                               .codec = CallSignature::kMostCodec}
+                     .packed() &
+                 kWritten) == 0);
+  static_assert((CallSignature::kVaried | CallSignature::kPairs) << CallSignature::kShapeBit % 8 <
+                1 << CallSignature::kCodecBit % 8);
 
   static constexpr std::size_t kCurrent = 0;
   static constexpr std::size_t kFinished = 4;
@@ -198,7 +244,10 @@ class alignas(64) CallRecord {
   static constexpr std::size_t kRejection = kEarlier + kHistory * kCallWords;
   static constexpr std::size_t kRejectedSequence = kRejection + 1;
   static constexpr std::size_t kRejectedText = kRejection + 2;
-  static constexpr std::size_t kTextWords = kWords - kRejectedText;
+  static constexpr std::size_t kMessageRejection = 64;
+  static constexpr std::size_t kRejectedGroup = kMessageRejection + 1;
+  static constexpr std::size_t kRejectedPeers = kMessageRejection + 2;
+  static constexpr std::size_t kRejectedMessageText = kRejectedPeers + kMostRejectedPeers;
 
   static constexpr std::size_t placeOf(std::uint64_t sequence) {
     return kEarlier + static_cast<std::size_t>(sequence % kHistory) * kCallWords;
@@ -211,7 +260,28 @@ class alignas(64) CallRecord {
     visit(kCurrent, kCallWords);
     for (std::size_t place = 0; place < kHistory; ++place)
       visit(placeOf(place), kCallWords);
-    visit(kRejection, kWords - kRejection);
+    visit(kRejection, kMessageRejection - kRejection);
+    visit(kMessageRejection, kWords - kMessageRejection);
+  }
+
+  /// As much of `text` as fits into the words from `first` to before `end`.
+  void writeText(std::size_t first, std::size_t end, std::string_view text) {
+    for (std::size_t word = first; word < end; ++word) {
+      const std::string_view part = text.substr(0, kWordBytes);
+      std::uint64_t packed = 0;
+      std::memcpy(&packed, part.data(), part.size());
+      words_[word].setPart(packed);
+      text.remove_prefix(part.size());
+    }
+  }
+
+  std::string readText(std::size_t first, std::size_t end) const {
+    std::string text;
+    for (std::size_t word = first; word < end; ++word) {
+      const std::uint64_t packed = words_[word].part();
+      text.append(reinterpret_cast<const char*>(&packed), kWordBytes);
+    }
+    return text.substr(0, text.find('\0'));
   }
 
   void writeCall(std::size_t at, const CallSignature& call) {
@@ -237,8 +307,9 @@ class alignas(64) CallRecord {
     call.collective = static_cast<std::uint8_t>(packed >> 32);
     call.type = static_cast<std::uint8_t>(packed >> 40);
     call.op = static_cast<std::uint8_t>(packed >> 48);
-    call.varied = static_cast<std::uint8_t>(packed >> 56 & 1);
-    call.codec = static_cast<std::uint8_t>((packed & ~kWritten) >> 57);
+    call.shape = static_cast<std::uint8_t>(packed >> CallSignature::kShapeBit &
+                                           (CallSignature::kVaried | CallSignature::kPairs));
+    call.codec = static_cast<std::uint8_t>((packed & ~kWritten) >> CallSignature::kCodecBit);
     return call;
   }
 

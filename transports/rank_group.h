@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,12 @@
 #include "transports/mailbox.h"
 
 namespace rondo {
+
+/// Memory that connections take.
+struct TransportMemory {
+  std::string_view transport;  ///< its name; static text that ends with a zero
+  std::size_t bytes = 0;
+};
 
 /// @threads all members may be called by all ranks of the process at the same time.
 class RankGroup {
@@ -74,6 +81,9 @@ class RankGroup {
   /// `rank`, one of this process, gives up the communicator in good order. May wait until the
   /// others have taken what it sent.
   virtual void leave(int rank) { record(rank).leave(); }
+
+  /// What connections take now, by transport. @threads one that makes no connection meanwhile
+  virtual std::vector<TransportMemory> memory() const = 0;
 
   /// "ranks 1 to 3 over shm; memory 2.1 MiB": who is reached how, for the log.
   virtual std::string describe() const = 0;

@@ -107,11 +107,14 @@ typedef enum rondoDataType RONDO_ENUM_TYPE {
   rondoFloat8E4m3 = 12,  /**< OCP e4m3: no infinity,
                             largest number 448 */
   rondoFloat8E5m2 = 13,  ///< OCP e5m2
-  rondoBool = 14         ///< one byte; any nonzero value is true, results are 0 or 1
+  rondoBool = 14,        ///< one byte; any nonzero value is true, results are 0 or 1
+  rondoComplex64 = 15,   ///< real part, imaginary part: two rondoFloat32
+  rondoComplex128 = 16   ///< real part, imaginary part: two rondoFloat64
 } rondoDataType_t;
 
 /// Reductions. Values from rondoRedOpFirstDynamic on are handles made at run time
-/// (rondoRedOpCreatePreMulSum); they belong to one communicator handle.
+/// (rondoRedOpCreatePreMulSum, rondoRedOpCreateUser); they belong to one communicator handle.
+/// Complex numbers can be summed, averaged, and reduced by what rondoRedOpCreateUser made.
 typedef enum rondoRedOp RONDO_ENUM_TYPE {
   rondoSum = 0,   ///< truth values: or
   rondoProd = 1,  ///< truth values: and
@@ -124,7 +127,7 @@ typedef enum rondoRedOp RONDO_ENUM_TYPE {
 /// Where the scalar of a reduction lies.
 typedef enum rondoScalarResidence RONDO_ENUM_TYPE {
   rondoScalarHostImmediate = 0,  ///< host memory, read before the call returns
-  rondoScalarDevice = 1          ///< device memory, read when an operation runs; not there yet
+  rondoScalarDevice = 1          ///< memory of the communicator, read when an operation is issued
 } rondoScalarResidence_t;
 
 /// One rank's communicator. An opaque value; a wrong or destroyed one is refused, not followed.
@@ -200,6 +203,9 @@ typedef struct rondoConfig {
   /// On all ranks the one or the other. Default: -1. RONDO_DEVICE, which also takes "host", and
   /// "local": the device whose number is the launcher's local rank.
   int64_t device;
+  /// 0: no call on the communicator waits for other ranks, nor does the one that makes it; see
+  /// "Communicators whose calls do not wait". Default: 1. RONDO_BLOCKING.
+  int64_t blocking;
 } rondoConfig_t;
 
 /// A configuration with nothing set.
@@ -207,7 +213,7 @@ typedef struct rondoConfig {
   {                                                                                              \
     sizeof(rondoConfig_t), RONDO_CONFIG_MAGIC, RONDO_VERSION, NULL, NULL, NULL, RONDO_UNDEFINED, \
         RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED,     \
-        RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED                                        \
+        RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED, RONDO_UNDEFINED                       \
   }
 
 /// How compressed collectives pack elements for the wire. docs/compression.md has the layout and
@@ -408,10 +414,50 @@ RONDO_EXPORT rondoResult_t rondoCommAbort(rondoComm_t comm);
 
 /// Tells whether the communicator failed, without waiting.
 /// @param result receives rondoSuccess, or the failure that made the communicator unusable; then
-///   rondoGetLastError gives its message.
+///   rondoGetLastError gives its message. Of a communicator whose calls do not wait also
+///   rondoInProgress, as long as something that returned that is not complete, and after that once
+///   the first failure of such a call that concerned the call alone.
 /// @threads  any, at any time.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommGetAsyncError(rondoComm_t comm, rondoResult_t* result);
+
+/// Returns when rondoCommGetAsyncError would not say rondoInProgress any more: what returned that
+/// before this call is complete. Of a communicator whose calls wait: at once.
+/// @return what rondoCommGetAsyncError would then say.
+/// @threads  any, at any time, except that a communicator that is destroyed meanwhile must not be
+///   waited for.
+/// @order    results of the calls that were waited for are visible to the calling thread.
+/// @errors   InvalidArgument, InvalidUsage, those of the calls.
+RONDO_EXPORT rondoResult_t rondoCommSynchronize(rondoComm_t comm);
+
+// Communicators whose calls do not wait (`blocking` 0 in rondoConfig_t):
+//
+//   rondoCommInitRank(&comm, ranks, id, rank, &config);       // rondoInProgress, at once
+//   prepare();
+//   rondoCommSynchronize(comm);                               // or ask rondoCommGetAsyncError
+//   rondoAllReduce(grad, grad, count, rondoFloat32, rondoSum, comm, NULL);    // rondoInProgress
+//   compute();                                                // without touching grad
+//   rondoCommSynchronize(comm);                               // grad now holds the sum
+//
+//   Making     rondoCommInitRank, rondoCommInitFromEnvironment and rondoCommSplit check what they
+//              are given and write the handle, for which the ranks then meet. Until that is done
+//              only rondoCommGetAsyncError, rondoCommSynchronize, rondoCommAbort and
+//              rondoCommDestroy take the handle; all else is InvalidUsage. rondoCommInitAll, for
+//              whose ranks nobody is waited, succeeds or fails at once.
+//   Calls      that would carry something out in the calling thread (operations with NULL,
+//              rondoGroupEnd, rondoCommFinalize) return rondoInProgress, and are carried out in the
+//              order of their issue by a thread of the communicator. What is wrong with arguments
+//              is told at once, what happens later by rondoCommGetAsyncError. Several may be in
+//              progress. Buffers and arrays stay as they are until then. Calls on streams of
+//              rondoStreamCreate return rondoSuccess, as they do else. On devices an operation is
+//              on its CUDA stream once it is in progress no more.
+//   Groups     may be about several communicators, some of which wait and some of which do not:
+//              rondoGroupEnd waits for the former, and returns rondoInProgress if there are others.
+//              Each of these tells what came of its part.
+//   One thread may so make and drive several ranks, without groups.
+//   Ending     rondoCommFinalize returns rondoInProgress; rondoCommDestroy, which waits for all
+//              that is in progress, returns at once after it. rondoCommAbort also ends what is in
+//              progress, and the making: rondoCommGetAsyncError then says Aborted.
 
 /// Tells the number of ranks.
 /// @threads  any.
@@ -434,6 +480,71 @@ RONDO_EXPORT rondoResult_t rondoCommRank(rondoComm_t comm, int* rank);
 /// @threads  any, at any time.
 /// @errors   InvalidArgument, InvalidUsage.
 RONDO_EXPORT rondoResult_t rondoCommGetTransport(rondoComm_t comm, int peer, const char** name);
+
+/// How a call would be carried out, and why so. Texts without a pointer end with a zero.
+typedef struct rondoCallPlan {
+  size_t size;             ///< sizeof(rondoCallPlan_t), set by the caller
+  const char* algorithm;   ///< "ring"; static text
+  const char* protocol;    ///< how data is handed over: "slots" or "mailboxes", on devices also
+                           ///< "lines" or "wide_lines"; static text
+  int64_t channels;        ///< parallel lanes
+  size_t chunkBytes;       ///< most of a message in one slot
+  double predictedMicros;  ///< what the cost model expects, on this host
+  char transports[64];     ///< those that lead to the other ranks: "shm, tcp"
+  char why[256];           ///< why this algorithm, and the next best with its prediction
+} rondoCallPlan_t;
+
+/// Tells what the planner chooses for a call, without making it. The same on all ranks.
+/// @param collective as in RONDO_ALGORITHM: "all_reduce", "reduce_scatter", "all_gather",
+///   "broadcast", "reduce", "all_to_all", "gather", "scatter" or "barrier".
+/// @param count, type, op, root as in the call; op and root are not looked at where there is none.
+/// @param plan   its `size` is set; receives the rest. Written only on success.
+/// @threads  any, at any time.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (what the call would say).
+RONDO_EXPORT rondoResult_t rondoCommQuery(rondoComm_t comm,
+                                          const char* collective,
+                                          size_t count,
+                                          rondoDataType_t type,
+                                          rondoRedOp_t op,
+                                          int root,
+                                          rondoCallPlan_t* plan);
+
+/// Has this rank ready for calls like the one named: it is planned, and its connections are made,
+/// so that the calls allocate nothing. All ranks do so, like an operation, in the same order.
+/// @param collective as for rondoCommQuery; also "send" and "recv", then `root` is the peer, and
+///   connections are all that there is to make.
+/// @param count, type, op, root as in the call.
+/// @threads @order  as operations; never waits on host memory.
+/// @errors   those of the call; InvalidUsage (in a group).
+RONDO_EXPORT rondoResult_t rondoCommWarmUp(rondoComm_t comm,
+                                           const char* collective,
+                                           size_t count,
+                                           rondoDataType_t type,
+                                           rondoRedOp_t op,
+                                           int root);
+
+/// Most transports that rondoMemoryUse_t tells apart.
+#define RONDO_MOST_TRANSPORTS 8
+
+/// Memory that a communicator's connections take, in bytes.
+typedef struct rondoMemoryUse {
+  size_t size;          ///< sizeof(rondoMemoryUse_t), set by the caller
+  size_t bytes;         ///< all of this rank's communicator; of ranks that are threads, of all
+  size_t processSlots;  ///< slots of all communicators of this process whose ranks are processes
+  size_t processLimit;  ///< what that may come to (RONDO_SLOT_MEMORY_BYTES); 0: no limit
+  size_t transports;    ///< entries of `byTransport` that are used
+
+  struct {
+    const char* name;  ///< static text, as rondoCommGetTransport's
+    size_t bytes;      ///< slots, their counters, and what ranks of one host share besides
+  } byTransport[RONDO_MOST_TRANSPORTS];
+} rondoMemoryUse_t;
+
+/// Tells what memory connections take now.
+/// @param use its `size` is set; receives the rest. Written only on success.
+/// @threads  as operations; waits for what was issued.
+/// @errors   InvalidArgument, InvalidUsage, the failure of the communicator.
+RONDO_EXPORT rondoResult_t rondoCommGetMemory(rondoComm_t comm, rondoMemoryUse_t* use);
 
 // Memory for buffers. Any memory can be a buffer; what follows can make operations on it faster.
 //
@@ -488,17 +599,50 @@ RONDO_EXPORT rondoResult_t rondoCommDeregister(rondoComm_t comm, rondoRegistrati
 /// element's type, and sums.
 /// @param op        receives the reduction, for use with `comm` only. Written only on success.
 /// @param scalar    the factor: one element of `type`.
-/// @param type      the only element type the reduction can be used with; not rondoBool.
-/// @param residence where `scalar` lies; rondoScalarHostImmediate for now.
+/// @param type      the only element type the reduction can be used with; not rondoBool, nor a
+///   complex one.
+/// @param residence where `scalar` lies. With rondoScalarDevice it is in the communicator's memory
+///   (of the host, or of its CUDA device), read anew by each operation when that is issued, after
+///   what is on the operation's stream then, and stays there until rondoRedOpDestroy.
 /// @threads  as a collective on `comm`; not collective.
-/// @errors   InvalidArgument, InvalidUsage, NotSupported, OutOfMemory (256 are alive already).
+/// @errors   InvalidArgument, InvalidUsage, OutOfMemory (256 are alive already).
 RONDO_EXPORT rondoResult_t rondoRedOpCreatePreMulSum(rondoRedOp_t* op,
                                                      const void* scalar,
                                                      rondoDataType_t type,
                                                      rondoScalarResidence_t residence,
                                                      rondoComm_t comm);
 
-/// Frees a reduction made by rondoRedOpCreatePreMulSum.
+/// What a program's own reduction does to a piece of the data: inout[i] = inout[i] op in[i] for i
+/// from 0 to count - 1, where `inout` stands for lower ranks than `in` unless the reduction is
+/// commutative. Pieces are of any size. Must not call Rondo, wait for other ranks, or throw.
+/// @param inout   `count` elements, aligned to their size, complex ones to that of a part.
+/// @param in      as many, aligned like these, maybe another rank's buffer; not to be changed.
+/// @param context as passed to rondoRedOpCreateUser.
+/// @threads  of the operation: the caller's, the stream's or the communicator's; several at a time
+///   where several ranks of a process use one context.
+typedef void (*rondoReduceFunction_t)(
+    void* inout, const void* in, size_t count, rondoDataType_t type, void* context);
+
+/// Makes a reduction out of a function, for any element type. Host communicators only.
+/// All ranks use reductions of functions that do the same, and agree on `commutative`: that they do
+/// the same is not checked, that both are functions and equally commutative is.
+/// @param op          receives the reduction, for use with `comm` only. Written only on success.
+/// @param function    associative, at least nearly: pieces are combined in any grouping.
+/// @param commutative 1: a op b is b op a, and may be computed as that; 0: the operands are in rank
+///   order, whatever that costs.
+/// @param context     passed to `function`; not looked at.
+/// @threads  as a collective on `comm`; not collective. `context` lives until what uses the
+///   reduction is complete.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (a communicator on devices), OutOfMemory
+///   (256 are alive already).
+RONDO_EXPORT rondoResult_t rondoRedOpCreateUser(rondoRedOp_t* op,
+                                                rondoReduceFunction_t function,
+                                                int commutative,
+                                                void* context,
+                                                rondoComm_t comm);
+
+/// Frees a reduction made by rondoRedOpCreatePreMulSum or rondoRedOpCreateUser. Operations that
+/// were issued with it are carried out as if it still were.
 /// @threads  as a collective on `comm`; not collective.
 /// @errors   InvalidArgument (a built-in one, or never made), InvalidUsage (destroyed before).
 RONDO_EXPORT rondoResult_t rondoRedOpDestroy(rondoRedOp_t op, rondoComm_t comm);
@@ -883,6 +1027,35 @@ RONDO_EXPORT rondoResult_t rondoRecv(void* recv,
                                      int peer,
                                      rondoComm_t comm,
                                      rondoStream_t stream);
+
+/// The largest tag of a message.
+#define RONDO_MAX_TAG 65535
+
+/// Sends as rondoSend does, to a rondoRecvTagged with the same tag: the k-th message with a tag
+/// from one rank to another is the k-th that the other receives with that tag, in whatever order
+/// messages with different tags are sent and received. rondoSend and rondoRecv use tag 0. A message
+/// that comes before one with a tag that is waited for is put aside in memory of the library's.
+/// @param tag 0 to RONDO_MAX_TAG.
+/// @threads @order @errors  see rondoSend; OutOfMemory also for messages put aside. A wait that
+///   takes long, or too long, names the tag and those of messages put aside.
+RONDO_EXPORT rondoResult_t rondoSendTagged(const void* send,
+                                           size_t count,
+                                           rondoDataType_t type,
+                                           int peer,
+                                           int tag,
+                                           rondoComm_t comm,
+                                           rondoStream_t stream);
+
+/// Receives what rank `peer` sends with rondoSendTagged and the same tag; see there.
+/// @param tag 0 to RONDO_MAX_TAG.
+/// @threads @order @errors  see rondoSendTagged and rondoRecv.
+RONDO_EXPORT rondoResult_t rondoRecvTagged(void* recv,
+                                           size_t count,
+                                           rondoDataType_t type,
+                                           int peer,
+                                           int tag,
+                                           rondoComm_t comm,
+                                           rondoStream_t stream);
 
 /// Begins a group: until the matching rondoGroupEnd, collectives and messages of the calling thread
 /// are checked and noted, not carried out. Groups may be nested; only the outermost counts.

@@ -11,6 +11,7 @@
 #ifndef RONDO_RONDO_HPP_
 #define RONDO_RONDO_HPP_
 
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -69,6 +70,16 @@ struct ElementType<double> {
   static constexpr rondoDataType_t value = rondoFloat64;
 };
 
+template <>
+struct ElementType<std::complex<float>> {
+  static constexpr rondoDataType_t value = rondoComplex64;
+};
+
+template <>
+struct ElementType<std::complex<double>> {
+  static constexpr rondoDataType_t value = rondoComplex128;
+};
+
 /// Integers, by size and sign.
 template <std::integral T>
 
@@ -106,29 +117,29 @@ template <class Send, class Recv>
 concept SendAndRecv = ElementRange<const Send> && WritableElementRange<Recv> &&
     std::same_as<std::ranges::range_value_t<Send>, std::ranges::range_value_t<Recv>>;
 
-/// Throws Error unless `result` is rondoSuccess.
+/// Throws Error unless `result` is rondoSuccess, or rondoInProgress, which is no failure.
 /// @param comm the communicator of the failed call, if it has one.
 inline void throwIfFailed(rondoResult_t result, rondoComm_t comm = nullptr) {
-  if (result == rondoSuccess) [[likely]]
+  if (result == rondoSuccess || result == rondoInProgress) [[likely]]
     return;
   throw Error(result, std::string(rondoGetErrorString(result)) + ": " + rondoGetLastError(comm));
 }
 
-/// A reduction made by Communicator::preMulSum; destroy it before its communicator.
-class PreMulSum {
+/// A reduction made by Communicator::preMulSum or reduction; destroy it before its communicator.
+class MadeReduction {
  public:
-  PreMulSum(rondoComm_t comm, rondoRedOp_t op) noexcept : comm_(comm), op_(op) {}
+  MadeReduction(rondoComm_t comm, rondoRedOp_t op) noexcept : comm_(comm), op_(op) {}
 
-  PreMulSum(PreMulSum&& other) noexcept
+  MadeReduction(MadeReduction&& other) noexcept
       : comm_(std::exchange(other.comm_, nullptr)), op_(other.op_) {}
 
-  PreMulSum& operator=(PreMulSum&& other) noexcept {
+  MadeReduction& operator=(MadeReduction&& other) noexcept {
     std::swap(comm_, other.comm_);
     std::swap(op_, other.op_);
     return *this;
   }
 
-  ~PreMulSum() {
+  ~MadeReduction() {
     if (comm_ != nullptr) static_cast<void>(rondoRedOpDestroy(op_, comm_));
   }
 
@@ -139,6 +150,8 @@ class PreMulSum {
   rondoComm_t comm_;
   rondoRedOp_t op_;
 };
+
+using PreMulSum = MadeReduction;
 
 /// Elements in host memory that other ranks of this host can map (rondoMemAlloc). Zero at first.
 /// Owns them; empty after a move. A contiguous range.
@@ -582,23 +595,24 @@ class Operations {
                         handle_, stream_));
   }
 
-  /// Sends `data` to rank `peer`, which receives it with recv(); see rondoSend.
+  /// Sends `data` to rank `peer`, which receives it with recv() and the same tag; see
+  /// rondoSendTagged.
   /// @param data no temporary container: in a group it is read later.
   template <ElementRange Data>
   requires std::ranges::borrowed_range<Data>
 
-  void send(Data&& data, int peer) const {
-    check(rondoSend(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
-                    stream_));
+  void send(Data&& data, int peer, int tag = 0) const {
+    check(rondoSendTagged(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer,
+                          tag, handle_, stream_));
   }
 
-  /// Receives into `data` what rank `peer` sends; of just that size.
+  /// Receives into `data` what rank `peer` sends with that tag; of just that size.
   template <WritableElementRange Data>
   requires std::ranges::borrowed_range<Data>
 
-  void recv(Data&& data, int peer) const {
-    check(rondoRecv(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer, handle_,
-                    stream_));
+  void recv(Data&& data, int peer, int tag = 0) const {
+    check(rondoRecvTagged(std::ranges::data(data), std::ranges::size(data), typeOf<Data>(), peer,
+                          tag, handle_, stream_));
   }
 
   /// Returns after every rank has called it.
@@ -656,7 +670,7 @@ class Operations {
 };
 
 /// One rank's communicator. Owns its handle; empty after a move.
-/// @threads  one thread at a time, except abort() and asyncError().
+/// @threads  one thread at a time, except abort(), complete(), synchronize() and asyncError().
 class Communicator : public Operations {
  public:
   /// The communicators of all ranks of this process; the k-th is rank k's, for a thread of its own.
@@ -742,7 +756,47 @@ class Communicator : public Operations {
   /// Stops all ranks' operations, for good.
   void abort() const { check(rondoCommAbort(handle_)); }
 
-  /// rondoSuccess, or the failure that made the communicator unusable.
+  /// Whether nothing is in progress, of a communicator whose calls do not wait; throws what it came
+  /// to, once. See rondoCommGetAsyncError.
+  bool complete() const {
+    const rondoResult_t result = asyncError();
+    check(result);
+    return result == rondoSuccess;
+  }
+
+  /// Returns when nothing is in progress; throws as complete().
+  void synchronize() const { check(rondoCommSynchronize(handle_)); }
+
+  /// How a call would be carried out, and why so; see rondoCommQuery.
+  rondoCallPlan_t query(const char* collective,
+                        std::size_t count,
+                        rondoDataType_t type,
+                        rondoRedOp_t op = rondoSum,
+                        int root = 0) const {
+    rondoCallPlan_t plan{};
+    plan.size = sizeof plan;
+    check(rondoCommQuery(handle_, collective, count, type, op, root, &plan));
+    return plan;
+  }
+
+  /// Has this rank ready for such calls; all ranks do so. See rondoCommWarmUp.
+  void warmUp(const char* collective,
+              std::size_t count,
+              rondoDataType_t type,
+              rondoRedOp_t op = rondoSum,
+              int root = 0) const {
+    check(rondoCommWarmUp(handle_, collective, count, type, op, root));
+  }
+
+  /// What memory connections take now.
+  rondoMemoryUse_t memory() const {
+    rondoMemoryUse_t use{};
+    use.size = sizeof use;
+    check(rondoCommGetMemory(handle_, &use));
+    return use;
+  }
+
+  /// rondoSuccess, or the failure that made the communicator unusable; see rondoCommGetAsyncError.
   rondoResult_t asyncError() const {
     rondoResult_t result = rondoSuccess;
     check(rondoCommGetAsyncError(handle_, &result));
@@ -766,6 +820,15 @@ class Communicator : public Operations {
     check(rondoRedOpCreatePreMulSum(&op, &factor, ElementType<T>::value, rondoScalarHostImmediate,
                                     handle_));
     return PreMulSum(handle_, op);
+  }
+
+  /// A reduction by `function`; see rondoRedOpCreateUser.
+  MadeReduction reduction(rondoReduceFunction_t function,
+                          bool commutative,
+                          void* context = nullptr) const {
+    rondoRedOp_t op = rondoSum;
+    check(rondoRedOpCreateUser(&op, function, commutative ? 1 : 0, context, handle_));
+    return MadeReduction(handle_, op);
   }
 };
 

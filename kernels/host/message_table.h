@@ -35,6 +35,8 @@ class MessageTable {
   /// Valid as long as this table is neither changed nor moved.
   MessageRounds rounds() const;
 
+  std::size_t pieceBytes() const { return place_.pieceBytes; }
+
   std::size_t roundCount() const { return rounds_.size(); }
 
   /// Whom the rank sends to in that round, and receives from; -1: nobody.

@@ -27,6 +27,8 @@ struct RendezvousSettings {
   /// For a rank to find the root and go through all rounds, from the moment it starts to look for
   /// the root. Zero: for ever.
   std::chrono::milliseconds initTimeout = std::chrono::minutes{5};
+  /// Raised when the rank does not want to any more; null: never.
+  std::shared_ptr<std::uint32_t> givenUp{};
   /// Which interfaces the root may advertise; see InterfaceRule::pattern. Empty: it chooses.
   std::string interfaces{};
   /// The ports the root may listen on; 0 and 0: any free one.

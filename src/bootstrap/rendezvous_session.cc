@@ -130,7 +130,8 @@ Result<std::unique_ptr<RendezvousSession>> RendezvousSession::open(
     const UniqueId& id, int rank, int ranks, const RendezvousSettings& settings) {
   RONDO_RETURN_IF_ERROR(checkRank(rank, ranks));
   const PeerIdentity self{.role = PeerRole::kRendezvous, .rank = rank, .ranks = ranks};
-  const Deadline deadline = Deadline::within(settings.initTimeout);
+  Deadline deadline = Deadline::within(settings.initTimeout);
+  if (settings.givenUp != nullptr) deadline = deadline.orRaised(*settings.givenUp);
   const Result<UniqueIdContent> content = readUniqueId(id);
   RONDO_RETURN_IF_ERROR(content.status());
   Result<ProvenConnection> root = connectToRoot(*content, self, deadline);

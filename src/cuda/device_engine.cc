@@ -142,6 +142,25 @@ Result<bool> DeviceEngine::capturing(Stream stream) const {
   return status != 0;
 }
 
+Status DeviceEngine::read(const void* from, std::span<std::byte> to, Stream stream) const {
+  const CurrentDevice current(device());
+  RONDO_RETURN_IF_ERROR(checkBuffer("scalar", from));
+  const Result<bool> captured = capturing(stream);
+  RONDO_RETURN_IF_ERROR(captured.status());
+  if (*captured) {
+    return Status::invalidUsage(
+        "rank {}: stream {} is being captured, and the factor of the reduction lies in memory of "
+        "the device, which is read when the operation is issued; capture one with a factor in "
+        "host memory",
+        rank_, static_cast<const void*>(stream));
+  }
+  const Driver& driver = device().driver();
+  RONDO_RETURN_IF_ERROR(driver.check(
+      driver.copyFromDevice(to.data(), reinterpret_cast<DevicePointer>(from), to.size(), stream),
+      "reading the factor of a reduction"));
+  return driver.check(driver.streamSynchronize(stream), "waiting for the factor of a reduction");
+}
+
 // Running.
 
 Status DeviceEngine::run(const CollectiveCall& call,
@@ -256,8 +275,8 @@ LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
   work.output = static_cast<std::byte*>(call.recv);
   work.abortFlag = watch_->abortFlag();
   work.call = signature.fingerprint();
-  if (call.scale != nullptr)
-    std::memcpy(&work.scale, call.scale, scaleBytes(operation.request.type));
+  if (call.combineScale() != nullptr)
+    std::memcpy(&work.scale, call.combineScale(), scaleBytes(operation.request.type));
   return part;
 }
 

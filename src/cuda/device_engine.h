@@ -51,6 +51,11 @@ class DeviceEngine {
   /// @errors NotSupported
   Status checkPlan(const PlanRequest& request, const Plan& plan) const;
 
+  /// Copies bytes of the device's memory to `to`, after what is on `stream`. Waits for that.
+  /// @errors InvalidArgument (other memory), InvalidUsage (the stream is being captured),
+  ///   SystemError (what the driver says)
+  Status read(const void* from, std::span<std::byte> to, Stream stream) const;
+
   /// The operation of a request that was prepared before; null: there is none.
   DeviceOperation* prepared(const PlanRequest& request) const { return prepared_.find(request); }
 

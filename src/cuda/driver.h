@@ -78,6 +78,8 @@ struct DeviceUuid {
     (DevicePointer memory, unsigned char value, std::size_t bytes, Stream stream))                 \
   X(copyToDevice, "cuMemcpyHtoDAsync_v2",                                                          \
     (DevicePointer to, const void* from, std::size_t bytes, Stream stream))                        \
+  X(copyFromDevice, "cuMemcpyDtoHAsync_v2",                                                        \
+    (void* to, DevicePointer from, std::size_t bytes, Stream stream))                              \
   X(hostAllocate, "cuMemHostAlloc", (void** memory, std::size_t bytes, unsigned flags))            \
   X(hostFree, "cuMemFreeHost", (void* memory))                                                     \
   X(hostDevicePointer, "cuMemHostGetDevicePointer_v2",                                             \

@@ -13,6 +13,7 @@
 #include "rondo/rondo.h"
 #include "src/communicator.h"
 #include "src/communicator_handles.h"
+#include "src/config.h"
 #include "src/log.h"
 #include "src/nccl/calls_underway.h"
 #include "src/nccl/comm_config.h"
@@ -53,16 +54,29 @@ ncclResult_t withCall(const char* function, ncclComm_t comm, const Body& body) {
   return toNccl(body());
 }
 
-bool isOnDevice(rondoComm_t comm) {
+/// Whether calls of the communicator, which is on a device, wait for other ranks.
+bool waitsOnDevice(rondoComm_t comm) {
   const Result<Communicator*> communicator = findCommunicator(comm);
-  return communicator.ok() && (*communicator)->onDevice();
+  return communicator.ok() && (*communicator)->onDevice() && (*communicator)->worker() == nullptr;
+}
+
+/// Whether calls of a communicator with those wishes wait for other ranks.
+/// @errors those of loadConfig()
+Result<bool> wouldWait(const rondoConfig_t& settings) {
+  const Result<Config> config = loadConfig(&settings, processEnvironment());
+  RONDO_RETURN_IF_ERROR(config.status());
+  return config->blocking;
+}
+
+bool isHandle(rondoResult_t result) {
+  return result == rondoSuccess || result == rondoInProgress;
 }
 
 /// withCall() for an operation, which may be part of a group. `body` owns its arguments.
 template <class Body>
 ncclResult_t operate(const char* function, ncclComm_t comm, const Body& body) {
   ThreadGroup& group = ThreadGroup::ofThread();
-  if (group.collecting() && isOnDevice(asRondo(comm))) {
+  if (group.collecting() && waitsOnDevice(asRondo(comm))) {
     group.addOnDevice(asRondo(comm), body);
     return ncclSuccess;
   }
@@ -75,7 +89,7 @@ template <class Body>
 rondoResult_t makeHandle(ncclComm_t* to, const Body& body) {
   rondoComm_t made = nullptr;
   const rondoResult_t result = body(&made);
-  if (result == rondoSuccess) *to = asNccl(made);
+  if (isHandle(result)) *to = asNccl(made);
   return result;
 }
 
@@ -95,12 +109,15 @@ ncclResult_t initRank(const char* function,
     rondoUniqueId_t meeting;
     static_assert(sizeof meeting.bytes == sizeof id.internal);
     std::memcpy(meeting.bytes, id.internal, sizeof meeting.bytes);
-    result = ThreadGroup::ofThread().make([comm, ranks, meeting, rank, wishes = *wishes] {
+    const Result<bool> waits = wouldWait(wishes->toRondo());
+    RONDO_RETURN_IF_ERROR(waits.status());
+    const auto make = [comm, ranks, meeting, rank, wishes = *wishes] {
       const rondoConfig_t settings = wishes.toRondo();
       return makeHandle(comm, [&](rondoComm_t* made) {
         return rondoCommInitRank(made, ranks, meeting, rank, &settings);
       });
-    });
+    };
+    result = ThreadGroup::ofThread().make(make, *waits);
     return {};
   });
   return prepared == ncclSuccess ? result : prepared;
@@ -130,6 +147,14 @@ ncclResult_t initAll(const char* function, ncclComm_t* comms, int ranks, const i
   return prepared == ncclSuccess ? toNccl(result) : prepared;
 }
 
+/// wouldWait() for a part of `comm`, which is like it unless the program wishes something.
+Result<bool> splitWaits(rondoComm_t comm, const CommWishes& wishes) {
+  if (wishes.any()) return wouldWait(wishes.toRondo());
+  const Result<Communicator*> communicator = findCommunicator(comm);
+  RONDO_RETURN_IF_ERROR(communicator.status());
+  return (*communicator)->config().blocking;
+}
+
 ncclResult_t split(const char* function,
                    ncclComm_t comm,
                    int color,
@@ -141,7 +166,9 @@ ncclResult_t split(const char* function,
     RONDO_RETURN_IF_ERROR(checkPresent("newcomm", newComm));
     const Result<CommWishes> wishes = readConfig(config);
     RONDO_RETURN_IF_ERROR(wishes.status());
-    result = ThreadGroup::ofThread().make([=, wishes = *wishes] {
+    const Result<bool> waits = splitWaits(asRondo(comm), *wishes);
+    RONDO_RETURN_IF_ERROR(waits.status());
+    const auto make = [=, wishes = *wishes] {
       const Underway underway(asRondo(comm));
       if (!underway.allowed()) {
         conclude(function, abortedAlready());
@@ -150,10 +177,10 @@ ncclResult_t split(const char* function,
       // Without a wish of its own the new communicator is like the old one.
       const rondoConfig_t settings = wishes.toRondo();
       return makeHandle(newComm, [&](rondoComm_t* made) {
-        return rondoCommSplit(asRondo(comm), color, key, made,
-                              wishes.name.empty() ? nullptr : &settings);
+        return rondoCommSplit(asRondo(comm), color, key, made, wishes.any() ? &settings : nullptr);
       });
-    });
+    };
+    result = ThreadGroup::ofThread().make(make, *waits);
     return {};
   });
   return prepared == ncclSuccess ? result : prepared;

@@ -61,7 +61,9 @@ std::string fitName(const char* name) {
 void logIgnored(const ncclConfig_t& config) {
   std::string names;
   for (const Field& field : kFields) {
-    if (config.*field.member != NCCL_CONFIG_UNDEF_INT) names += fmt::format(" {}", field.name);
+    const bool heeded = field.member == &ncclConfig_t::blocking;
+    if (!heeded && config.*field.member != NCCL_CONFIG_UNDEF_INT)
+      names += fmt::format(" {}", field.name);
   }
   if (config.netName != nullptr) names += " netName";
   if (!names.empty()) RONDO_LOG(kInfo, kConfig, "of ncclConfig_t Rondo does not heed{}", names);
@@ -73,6 +75,7 @@ rondoConfig_t CommWishes::toRondo() const {
   rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
   if (!name.empty()) config.name = name.c_str();
   if (device) config.device = *device;
+  if (blocking) config.blocking = *blocking ? 1 : 0;
   return config;
 }
 
@@ -90,6 +93,7 @@ Result<CommWishes> readConfig(const ncclConfig_t* config) {
   logIgnored(*whole);
   CommWishes wishes;
   if (whole->commName != nullptr) wishes.name = fitName(whole->commName);
+  if (whole->blocking != NCCL_CONFIG_UNDEF_INT) wishes.blocking = whole->blocking != 0;
   return wishes;
 }
 

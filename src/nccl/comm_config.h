@@ -12,8 +12,12 @@ namespace rondo::nccl {
 
 /// A program's wishes for a communicator, copied: they may be heeded later than the call.
 struct CommWishes {
-  std::string name;           ///< empty: none
-  std::optional<int> device;  ///< empty: memory of the host
+  std::string name;              ///< empty: none
+  std::optional<int> device;     ///< empty: memory of the host
+  std::optional<bool> blocking;  ///< whether calls wait; empty: as Rondo has it
+
+  /// Whether the program wishes anything.
+  bool any() const { return !name.empty() || blocking.has_value(); }
 
   /// As Rondo takes them; good while this object lives.
   rondoConfig_t toRondo() const;

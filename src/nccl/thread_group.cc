@@ -58,9 +58,17 @@ void ThreadGroup::start() {
   ++depth_;
 }
 
-ncclResult_t ThreadGroup::make(Call maker) {
-  if (!collecting()) return toNccl(maker());
+ncclResult_t ThreadGroup::make(Call maker, bool waits) {
+  if (!collecting() || !waits) return makeAtOnce(maker);
   content_.makers.push_back(std::move(maker));
+  return ncclSuccess;
+}
+
+/// In a group its end tells whether something goes on.
+ncclResult_t ThreadGroup::makeAtOnce(const Call& maker) {
+  const rondoResult_t result = maker();
+  if (!collecting() || result != rondoInProgress) return toNccl(result);
+  content_.inProgress = true;
   return ncclSuccess;
 }
 
@@ -83,9 +91,12 @@ ncclResult_t ThreadGroup::end() {
   const Content content = std::exchange(content_, {});
   std::vector<Underway> underway;
   const ncclResult_t prepared = content.cancelled ? ncclSuccess : prepare(content, underway);
-  if (prepared == ncclSuccess) return toNccl(rondoGroupEnd());
-  rondoGroupCancel();
-  return prepared;
+  if (prepared != ncclSuccess) {
+    rondoGroupCancel();
+    return prepared;
+  }
+  const ncclResult_t ended = toNccl(rondoGroupEnd());
+  return ended == ncclSuccess && content.inProgress ? ncclInProgress : ended;
 }
 
 ncclResult_t ThreadGroup::prepare(const Content& content, std::vector<Underway>& underway) {

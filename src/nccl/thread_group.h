@@ -27,8 +27,9 @@ class ThreadGroup {
 
   void start();
 
-  /// Runs `maker`, which makes a communicator, now, or at the end of the group if there is one.
-  ncclResult_t make(Call maker);
+  /// Runs `maker`, which makes a communicator, now, or if it waits for others and there is a group,
+  /// at the group's end.
+  ncclResult_t make(Call maker, bool waits);
 
   /// The group has an operation on `comm`, which is underway until the group has ended.
   void include(rondoComm_t comm);
@@ -52,6 +53,7 @@ class ThreadGroup {
   /// What is collected; the group that follows begins with nothing.
   struct Content {
     bool cancelled = false;
+    bool inProgress = false;  ///< communicators are being made, and nobody waits
     std::vector<Call> makers;
     std::vector<rondoComm_t> members;
     std::vector<DeviceRank> deviceRanks;
@@ -59,6 +61,7 @@ class ThreadGroup {
 
   /// Does what Rondo's group, which is still open, does not do.
   /// @param underway receives the group's communicators, to be kept until Rondo's group has ended
+  ncclResult_t makeAtOnce(const Call& maker);
   static ncclResult_t prepare(const Content& content, std::vector<Underway>& underway);
   static rondoResult_t operate(const std::vector<DeviceRank>& ranks);
 

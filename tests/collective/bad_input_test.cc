@@ -157,8 +157,9 @@ TEST_F(BadInput, Reductions) {
   expectRefused(rondoRedOpCreatePreMulSum(&op, &factor, static_cast<rondoDataType_t>(-3),
                                           rondoScalarHostImmediate, comm()),
                 rondoInvalidArgument, "type -3");
-  expectRefused(rondoRedOpCreatePreMulSum(&op, &factor, rondoFloat32, rondoScalarDevice, comm()),
-                rondoNotSupported, "residence");
+  expectRefused(rondoRedOpCreatePreMulSum(&op, &factor, rondoFloat32,
+                                          static_cast<rondoScalarResidence_t>(2), comm()),
+                rondoInvalidArgument, "residence");
   EXPECT_EQ(op, rondoMax) << "written in spite of the failure";
   expectRefused(rondoRedOpDestroy(rondoSum, comm()), rondoInvalidArgument, "reduction");
 }

@@ -56,16 +56,19 @@ rondo_add_test(collective_mismatch_test LABELS collective TIMEOUT 300
   SOURCES mismatch_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
 rondo_add_test(collective_group_test LABELS collective TIMEOUT 300
-  SOURCES group_test.cc
+  SOURCES group_test.cc tag_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
 rondo_add_test(collective_stream_test LABELS collective TIMEOUT 300
   SOURCES stream_test.cc
+  LIBRARIES rondo_collective_harness GTest::gmock)
+rondo_add_test(collective_interface_test LABELS collective TIMEOUT 300
+  SOURCES nonblocking_test.cc query_test.cc user_reduction_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
 rondo_add_test(collective_message_soak_test LABELS collective TIMEOUT 300
   SOURCES message_soak_test.cc
   LIBRARIES rondo_collective_harness)
 rondo_add_test(collective_varied_test LABELS collective TIMEOUT 300
-  SOURCES varied_test.cc
+  SOURCES varied_test.cc field_exchange_test.cc
   LIBRARIES rondo_collective_harness GTest::gmock)
 rondo_add_test(collective_compressed_test LABELS collective TIMEOUT 300
   SOURCES compressed_test.cc

@@ -711,6 +711,25 @@ TEST_F(Refusals, NameWhatIsWrong) {
   EXPECT_THAT(rondoGetLastError(comms_[0]), HasSubstr("compression is NULL"));
 }
 
+void keepFirst(void*, const void*, size_t, rondoDataType_t, void*) {}
+
+TEST_F(Refusals, OfComplexNumbersAndFunctions) {
+  std::vector<double> data(100);
+  const rondoCompression_t how = howOf(kPlain);
+  EXPECT_EQ(rondoAllReduceCompressed(data.data(), data.data(), 50, rondoComplex64, rondoSum, &how,
+                                     comms_[0], nullptr),
+            rondoNotSupported);
+  EXPECT_THAT(rondoGetLastError(comms_[0]), HasSubstr("complex numbers cannot be compressed"));
+  rondoRedOp_t op{};
+  ASSERT_EQ(rondoRedOpCreateUser(&op, keepFirst, 1, nullptr, comms_[0]), rondoSuccess);
+  EXPECT_EQ(rondoAllReduceCompressed(data.data(), data.data(), 100, rondoFloat64, op, &how,
+                                     comms_[0], nullptr),
+            rondoNotSupported);
+  EXPECT_THAT(rondoGetLastError(comms_[0]),
+              HasSubstr("a reduction by a function of the program cannot be compressed"));
+  EXPECT_EQ(rondoRedOpDestroy(op, comms_[0]), rondoSuccess);
+}
+
 TEST_F(Refusals, OfErrorFeedbackThatIsNone) {
   rondoErrorFeedback_t feedback = nullptr;
   ASSERT_EQ(rondoErrorFeedbackCreate(&feedback), rondoSuccess);

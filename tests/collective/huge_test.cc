@@ -58,8 +58,11 @@ TEST(HugeOnPaper, S01EveryElementIsWrittenOnceUpToTwoToThe40) {
           .ranks = ranks, .cpus = 2, .slotBytes = std::size_t{64} << 20, .slotCount = 4};
       for (const std::size_t count : {kTwoToThe31 + 17, (std::size_t{1} << 32) - 1,
                                       (std::size_t{1} << 36) + 1, std::size_t{1} << 40}) {
-        const PlanRequest request{info.collective, count, DataType::kUint8, ReduceOp::kSum,
-                                  hasRoot(info.collective) ? ranks - 1 : 0};
+        const PlanRequest request{.collective = info.collective,
+                                  .count = count,
+                                  .type = DataType::kUint8,
+                                  .op = ReduceOp::kSum,
+                                  .root = hasRoot(info.collective) ? ranks - 1 : 0};
         const Result<Plan> plan = makePlan(request, facts, forced);
         ASSERT_TRUE(plan.ok()) << plan.status().message();
         for (const int rank : {0, ranks - 1}) {

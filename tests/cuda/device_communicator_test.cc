@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -451,6 +452,111 @@ TEST(DeviceCommunicator, AbortEndsTheReplayOfAGraph) {
     rondoDoubleReplay(stream);  // rank 1 never comes
     EXPECT_EQ(rondoCommAbort(comm), rondoSuccess);
     ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+  });
+}
+
+/// Read anew by each operation, after what is on its stream.
+TEST(DeviceCommunicator, AFactorMayStayInMemoryOfTheDevice) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats factor(1);
+    DeviceFloats values(10);
+    rondoRedOp_t op{};
+    ASSERT_EQ(rondoRedOpCreatePreMulSum(&op, factor.data(), rondoFloat32, rondoScalarDevice, comm),
+              rondoSuccess);
+    for (const float each : {2.0F, 5.0F}) {
+      factor.fill(each);
+      values.fill(static_cast<float>(rank + 1));
+      ASSERT_EQ(rondoAllReduce(values.data(), values.data(), 10, rondoFloat32, op, comm, stream),
+                rondoSuccess)
+          << rondoGetLastError(comm);
+      ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+      EXPECT_EQ(values.values(), std::vector<float>(10, 3 * each));
+    }
+    EXPECT_EQ(rondoRedOpDestroy(op, comm), rondoSuccess);
+    // A factor in memory of the host is refused when it is read.
+    const float host = 2.0F;
+    ASSERT_EQ(rondoRedOpCreatePreMulSum(&op, &host, rondoFloat32, rondoScalarDevice, comm),
+              rondoSuccess);
+    EXPECT_EQ(rondoAllReduce(values.data(), values.data(), 10, rondoFloat32, op, comm, stream),
+              rondoInvalidArgument);
+    EXPECT_THAT(rondoGetLastError(comm), HasSubstr("scalar"));
+    EXPECT_EQ(rondoRedOpDestroy(op, comm), rondoSuccess);
+  });
+}
+
+TEST(DeviceCommunicator, SumsComplexNumbersAndRefusesFunctions) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    DeviceFloats values(20);
+    values.fill(static_cast<float>(rank + 1));
+    ASSERT_EQ(
+        rondoAllReduce(values.data(), values.data(), 10, rondoComplex64, rondoSum, comm, stream),
+        rondoSuccess)
+        << rondoGetLastError(comm);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    EXPECT_EQ(values.values(), std::vector<float>(20, 3.0F));
+    const auto nothing = [](void*, const void*, std::size_t, rondoDataType_t, void*) {};
+    rondoRedOp_t op{};
+    EXPECT_EQ(rondoRedOpCreateUser(&op, nothing, 1, nullptr, comm), rondoNotSupported);
+  });
+}
+
+/// One thread drives ranks that wait for each other in their first call: here it does not.
+TEST(DeviceCommunicator, CallsThatDoNotWaitAreOnTheirStreamsInTheEnd) {
+  rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  Team team({0, 1}, &config);
+  for (const bool grouped : {false, true}) {
+    std::array<Stream, 2> streams{};
+    std::array<std::unique_ptr<DeviceFloats>, 2> values;
+    if (grouped) {
+      ASSERT_EQ(rondoGroupStart(), rondoSuccess);
+    }
+    for (int rank = 0; rank < 2; ++rank) {
+      const OnDevice on(rank);
+      const auto place = static_cast<std::size_t>(rank);
+      ASSERT_EQ(driver().streamCreate(&streams[place], cuda::kStreamNonBlocking), cuda::kSuccess);
+      values[place] = std::make_unique<DeviceFloats>(100);
+      values[place]->fill(static_cast<float>(rank + 1));
+      ASSERT_EQ(rondoAllReduce(values[place]->data(), values[place]->data(), 100, rondoFloat32,
+                               rondoSum, team.comm(rank), streams[place]),
+                grouped ? rondoSuccess : rondoInProgress);
+    }
+    if (grouped) {
+      ASSERT_EQ(rondoGroupEnd(), rondoInProgress);
+    }
+    for (int rank = 0; rank < 2; ++rank) {
+      const OnDevice on(rank);
+      const auto place = static_cast<std::size_t>(rank);
+      EXPECT_EQ(rondoCommSynchronize(team.comm(rank)), rondoSuccess)
+          << rondoGetLastError(team.comm(rank));
+      EXPECT_EQ(driver().streamSynchronize(streams[place]), cuda::kSuccess);
+      EXPECT_EQ(values[place]->values(), std::vector<float>(100, 3.0F));
+      EXPECT_EQ(driver().streamDestroy(streams[place]), cuda::kSuccess);
+      values[place].reset();
+    }
+  }
+}
+
+/// Kernels are loaded, connections made, by all ranks; the call itself then meets nobody.
+TEST(DeviceCommunicator, CanBeWarmedUp) {
+  Team team({0, 1});
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    ASSERT_EQ(rondoCommWarmUp(comm, "all_reduce", 64, rondoFloat32, rondoSum, 0), rondoSuccess)
+        << rondoGetLastError(comm);
+    rondoCallPlan_t plan{};
+    plan.size = sizeof plan;
+    ASSERT_EQ(rondoCommQuery(comm, "all_reduce", 64, rondoFloat32, rondoSum, 0, &plan),
+              rondoSuccess);
+    EXPECT_STREQ(plan.transports, "cuda_ipc");
+    DeviceFloats values(64);
+    values.fill(static_cast<float>(rank + 1));
+    ASSERT_EQ(
+        rondoAllReduce(values.data(), values.data(), 64, rondoFloat32, rondoSum, comm, stream),
+        rondoSuccess);
+    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+    EXPECT_EQ(values.values(), std::vector<float>(64, 3.0F));
   });
 }
 

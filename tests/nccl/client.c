@@ -6,7 +6,8 @@
  * processes  a process per rank, which meet by a unique id
  * threads    a thread per rank, whose communicators ncclCommInitAll makes
  * group      one thread for all ranks, which makes and uses their communicators in groups
- * abort      a thread is in an operation for which no other comes, and another aborts it */
+ * abort      a thread is in an operation for which no other comes, and another aborts it
+ * nonblocking  one thread for all ranks, whose communicators' calls do not block */
 #include "client.h"
 
 #include <pthread.h>
@@ -183,10 +184,94 @@ static void runAbort(int ranks) {
   CHECK_OK(ncclCommAbort(NULL));
 }
 
+/* ---- calls that do not block ----------------------------------------------------------------- */
+
+/* As programs do, until the alarm ends them. */
+static void awaitSuccess(ncclComm_t comm) {
+  ncclResult_t state = ncclInProgress;
+  while (state == ncclInProgress) {
+    CHECK_OK(ncclCommGetAsyncError(comm, &state));
+    usleep(100);
+  }
+  CHECK(state == ncclSuccess);
+}
+
+static void awaitAll(ncclComm_t* comms, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank)
+    awaitSuccess(comms[rank]);
+}
+
+static void makeWithoutBlocking(ncclComm_t* comms, int ranks) {
+  ncclUniqueId id;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  CHECK_OK(ncclGetUniqueId(&id));
+  CHECK_OK(ncclGroupStart());
+  for (int rank = 0; rank < ranks; ++rank)
+    CHECK_OK(ncclCommInitRankConfig(&comms[rank], ranks, id, rank, &config));
+  CHECK(ncclGroupEnd() == ncclInProgress);
+  awaitAll(comms, ranks);
+}
+
+static void sumWithoutBlocking(ncclComm_t* comms, int ranks) {
+  int32_t sums[kMostRanks];
+  CHECK_OK(ncclGroupStart());
+  for (int rank = 0; rank < ranks; ++rank) {
+    sums[rank] = rank + 1;
+    CHECK_OK(ncclAllReduce(&sums[rank], &sums[rank], 1, ncclInt, ncclSum, comms[rank], NULL));
+  }
+  CHECK(ncclGroupEnd() == ncclInProgress);
+  awaitAll(comms, ranks);
+  for (int rank = 0; rank < ranks; ++rank)
+    CHECK(sums[rank] == ranks * (ranks + 1) / 2);
+}
+
+static void runWithoutBlocking(int ranks) {
+  ncclComm_t comms[kMostRanks];
+  ncclComm_t parts[kMostRanks];
+  int32_t sums[kMostRanks];
+  makeWithoutBlocking(comms, ranks);
+  sumWithoutBlocking(comms, ranks);
+  /* Without a group, too, one rank after another. */
+  for (int rank = 0; rank < ranks; ++rank) {
+    sums[rank] = 1;
+    CHECK(ncclAllReduce(&sums[rank], &sums[rank], 1, ncclInt, ncclSum, comms[rank], NULL) ==
+          ncclInProgress);
+  }
+  awaitAll(comms, ranks);
+  for (int rank = 0; rank < ranks; ++rank)
+    CHECK(sums[rank] == ranks);
+  /* Parts are as what they come from. */
+  for (int rank = 0; rank < ranks; ++rank)
+    CHECK(ncclCommSplit(comms[rank], 0, rank, &parts[rank], NULL) == ncclInProgress);
+  awaitAll(parts, ranks);
+  sumWithoutBlocking(parts, ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    CHECK(ncclCommFinalize(parts[rank]) == ncclInProgress);
+    CHECK(ncclCommFinalize(comms[rank]) == ncclInProgress);
+  }
+  awaitAll(parts, ranks);
+  awaitAll(comms, ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    CHECK_OK(ncclCommDestroy(parts[rank]));
+    CHECK_OK(ncclCommDestroy(comms[rank]));
+  }
+  /* One for which no other rank comes is given up. */
+  ncclUniqueId id;
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  int number = 0;
+  config.blocking = 0;
+  CHECK_OK(ncclGetUniqueId(&id));
+  CHECK(ncclCommInitRankConfig(&comms[0], 2, id, 0, &config) == ncclInProgress);
+  CHECK(ncclCommCount(comms[0], &number) == ncclInvalidUsage);
+  CHECK_OK(ncclCommAbort(comms[0]));
+  CHECK(ncclCommCount(comms[0], &number) == ncclInvalidUsage);
+}
+
 int main(int argc, char** argv) {
   const int ranks = argc == 3 ? atoi(argv[2]) : 0;
   if (ranks < 1 || ranks > kMostRanks) {
-    fprintf(stderr, "usage: %s processes|threads|group|abort RANKS\n", argv[0]);
+    fprintf(stderr, "usage: %s processes|threads|group|abort|nonblocking RANKS\n", argv[0]);
     return 2;
   }
   if (strcmp(argv[1], "processes") == 0) {
@@ -200,6 +285,8 @@ int main(int argc, char** argv) {
     runGroups(ranks);
   } else if (strcmp(argv[1], "abort") == 0) {
     runAbort(ranks);
+  } else if (strcmp(argv[1], "nonblocking") == 0) {
+    runWithoutBlocking(ranks);
   } else {
     fprintf(stderr, "no mode \"%s\"\n", argv[1]);
     return 2;

@@ -151,14 +151,18 @@ static void sumWithFactor(ncclComm_t comm, int rank, int ranks) {
   float recv = 0;
   float factor = 0.5F;
   ncclRedOp_t op = ncclSum;
-  CHECK(ncclRedOpCreatePreMulSum(&op, &factor, ncclFloat, ncclScalarDevice, comm) ==
-        ncclInvalidUsage);
   CHECK_OK(ncclRedOpCreatePreMulSum(&op, &factor, ncclFloat, ncclScalarHostImmediate, comm));
   CHECK(op >= ncclNumOps);
   CHECK_OK(ncclAllReduce(&send, &recv, 1, ncclFloat, op, comm, NULL));
   CHECK(recv == (float)(ranks * (ranks + 1)) / 4);
   CHECK_OK(ncclRedOpDestroy(op, comm));
   CHECK(ncclRedOpDestroy(op, comm) != ncclSuccess);
+  /* One that stays in memory, which is the host's here, is read by each operation. */
+  CHECK_OK(ncclRedOpCreatePreMulSum(&op, &factor, ncclFloat, ncclScalarDevice, comm));
+  factor = 2;
+  CHECK_OK(ncclAllReduce(&send, &recv, 1, ncclFloat, op, comm, NULL));
+  CHECK(recv == (float)(ranks * (ranks + 1)));
+  CHECK_OK(ncclRedOpDestroy(op, comm));
 }
 
 /* Memory that the library gives, registered as programs do. */

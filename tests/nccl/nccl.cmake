@@ -46,7 +46,7 @@ foreach(header IN LISTS rondo_nccl_headers)
     target_compile_definitions(${target} PRIVATE _DEFAULT_SOURCE)
     set_target_properties(${target} PROPERTIES C_STANDARD 11)
   endforeach()
-  foreach(mode IN ITEMS processes threads group abort)
+  foreach(mode IN ITEMS processes threads group abort nonblocking)
     foreach(ranks IN ITEMS 2 3 4)
       rondo_add_command_test(nccl_${mode}_${ranks}_${header} LABELS nccl_abi
         COMMAND nccl_client_${header} ${mode} ${ranks})

@@ -24,7 +24,7 @@ set(rondo_share_shm RONDOTEST_SHARE=0/3)
 set(rondo_share_tcp RONDOTEST_SHARE=1/3)
 set(rondo_share_mixed RONDOTEST_SHARE=2/3)
 foreach(transport IN ITEMS shm tcp)
-  foreach(suite IN ITEMS matrix axis soak failure mismatch split group message_soak varied)
+  foreach(suite IN ITEMS matrix axis soak failure mismatch split group interface message_soak varied)
     set(labels multiprocess)
     set(share ${rondo_share_${transport}})
     if(suite STREQUAL "axis")
@@ -41,7 +41,7 @@ foreach(transport IN ITEMS shm tcp)
 endforeach()
 
 # Half of the ranks believe to be on another host: memory inside the halves, tcp between them.
-foreach(suite IN ITEMS matrix soak failure mismatch split group message_soak varied)
+foreach(suite IN ITEMS matrix soak failure mismatch split group interface message_soak varied)
   rondo_add_command_test(mixed_${suite}_test LABELS multiprocess TIMEOUT 600
     COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 RONDOTEST_HOSTS=2
       ${rondo_share_mixed} $<TARGET_FILE:collective_${suite}_test>)

@@ -56,8 +56,8 @@ class ArgumentChecks : public testing::Test {
   }
 
   static constexpr std::size_t kElems = kCount * 4;
-  float first_[kElems] = {};
-  float second_[kElems] = {};
+  alignas(8) float first_[kElems] = {};
+  alignas(8) float second_[kElems] = {};
   ReductionTable reductions_;
 };
 
@@ -73,14 +73,14 @@ TEST_F(ArgumentChecks, LegalCallsPass) {
     EXPECT_EQ(call->type, DataType::kFloat32);
     EXPECT_EQ(call->op, ReduceOp::kSum);
     EXPECT_EQ(call->root, raw.root);
-    EXPECT_EQ(call->scale, nullptr);
+    EXPECT_EQ(call->combineScale(), nullptr);
   }
   EXPECT_TRUE(check({.collective = Collective::kBarrier}).ok());
 }
 
 TEST_F(ArgumentChecks, UnknownTypes) {
   for (const Collective collective : kDataCollectives) {
-    for (const int type : {-1, 15, 1000}) {
+    for (const int type : {-1, 17, 1000}) {
       RawCall raw = legalCall(collective);
       raw.type = type;
       expectRefused(raw, {"type " + std::to_string(type), "rondoDataType_t"});
@@ -114,7 +114,7 @@ TEST_F(ArgumentChecks, PreMulSum) {
   const Result<CollectiveCall> call = check(raw);
   ASSERT_TRUE(call.ok());
   EXPECT_EQ(call->op, ReduceOp::kPreMulSum);
-  EXPECT_EQ(*static_cast<const float*>(call->scale), factor);
+  EXPECT_EQ(*static_cast<const float*>(call->combineScale()), factor);
 
   raw.type = rondoInt32;
   expectRefused(raw, {"type float", "int32"});
@@ -254,6 +254,98 @@ TEST_F(ArgumentChecks, PartialOverlap) {
   RawCall exchange = legalCall(Collective::kAllToAll);
   exchange.recv = first_ + kCount;  // one block on
   expectRefused(exchange, {"overlap", "recv equal to send for in place"});
+}
+
+/// Blocks of one element each, two apart: those of the input may lie between those of the output.
+TEST_F(ArgumentChecks, BlocksMayBeInterleavedButNotShared) {
+  const std::size_t counts[] = {1, 1, 1, 1};
+  const std::size_t even[] = {0, 2, 4, 6};
+  RawVariedCall raw;
+  raw.collective = Collective::kAllToAll;
+  raw.type = rondoFloat32;
+  raw.send = first_;
+  raw.recv = first_ + 1;
+  raw.sendBlocks = {counts, even};
+  raw.recvBlocks = {counts, even};
+  EXPECT_TRUE(checkArguments(raw, kCaller, reductions_).ok());
+
+  const std::size_t shifted[] = {0, 2, 3, 6};  // rank 2's block is rank 2's input block
+  raw.recvBlocks = {counts, shifted};
+  const Status shared = checkArguments(raw, kCaller, reductions_).status();
+  EXPECT_EQ(shared.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(shared.message().find("the send block of rank 2 and the recv block of rank 2 overlap"),
+            std::string_view::npos)
+      << shared.message();
+
+  const std::size_t twice[] = {8, 2, 4, 2};
+  raw.recvBlocks = {counts, twice};
+  const Status within = checkArguments(raw, kCaller, reductions_).status();
+  EXPECT_EQ(within.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(within.message().find("recv blocks of ranks 1 and 3 overlap"), std::string_view::npos)
+      << within.message();
+
+  // A long input block that reaches over others of the input.
+  const std::size_t lengths[] = {6, 1, 0, 0};
+  const std::size_t from[] = {0, 1, 0, 0};
+  raw.sendBlocks = {lengths, from};
+  const std::size_t one[] = {0, 0, 1, 0};
+  const std::size_t at[] = {0, 0, 4, 0};
+  raw.recvBlocks = {one, at};
+  EXPECT_NE(checkArguments(raw, kCaller, reductions_)
+                .status()
+                .message()
+                .find("the send block of rank 0 and the recv block of rank 2 overlap"),
+            std::string_view::npos);
+}
+
+/// An input that lies in a hole of an output is apart from it; in place it is the rank's block.
+TEST_F(ArgumentChecks, BlocksOfGathersAreComparedOneByOne) {
+  const std::size_t counts[] = {2, 2, 2, 2};
+  const std::size_t places[] = {0, 2, 6, 8};
+  RawVariedCall raw;
+  raw.collective = Collective::kAllGather;
+  raw.type = rondoFloat32;
+  raw.recv = first_;
+  raw.recvBlocks = {counts, places};
+  for (const std::size_t offset : {4U, 6U, 10U}) {
+    raw.send = first_ + offset;
+    EXPECT_TRUE(checkArguments(raw, kCaller, reductions_).ok()) << offset;
+  }
+  for (const std::size_t offset : {0U, 3U, 5U, 7U}) {
+    raw.send = first_ + offset;
+    EXPECT_EQ(checkArguments(raw, kCaller, reductions_).status().code(),
+              StatusCode::kInvalidArgument)
+        << offset;
+  }
+}
+
+/// Complex numbers are two numbers of their parts' type, in counts and places.
+TEST_F(ArgumentChecks, ComplexNumbersAreTakenApart) {
+  RawCall raw = legalCall(Collective::kAllReduce);
+  raw.type = rondoComplex64;
+  const Result<CollectiveCall> call = check(raw);
+  ASSERT_TRUE(call.ok());
+  EXPECT_EQ(call->type, DataType::kFloat32);
+  EXPECT_TRUE(call->pairs);
+  EXPECT_EQ(call->count, 2 * kCount);
+
+  const std::size_t counts[] = {1, 2, 3, 4};
+  const std::size_t places[] = {6, 4, 1, 0};
+  RawVariedCall varied;
+  varied.collective = Collective::kAllToAll;
+  varied.type = rondoComplex128;
+  varied.sendBlocks = varied.recvBlocks = {counts, places};
+  varied.send = first_;
+  varied.recv = second_;
+  const std::size_t apart[] = {0, 1, 3, 6};
+  varied.recvBlocks.offsets = apart;
+  const Result<CollectiveCall> taken = checkArguments(varied, kCaller, reductions_);
+  ASSERT_TRUE(taken.ok()) << taken.status().message();
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(taken->sendBlocks.counts[rank], 2 * counts[rank]);
+    EXPECT_EQ(taken->sendBlocks.offsets[rank], 2 * places[rank]);
+    EXPECT_EQ(taken->recvBlocks.offsets[rank], 2 * apart[rank]);
+  }
 }
 
 }  // namespace

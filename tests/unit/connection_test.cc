@@ -1,5 +1,6 @@
 #include "transports/connection.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <thread>
@@ -7,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/host/message_inbox.h"
 #include "transports/call_record.h"
 #include "transports/inproc/thread_group.h"
 
@@ -106,6 +108,40 @@ TEST_P(ConnectionTest, WithdrawsOnlyWhenNobodyReads) {
   EXPECT_TRUE(send_.withdraw());
 }
 
+constexpr std::size_t kPieceBytes = 1000;
+
+/// A message of two pieces that are not in slots is put aside as one.
+TEST_P(ConnectionTest, PayloadsElsewhereArePutAside) {
+  std::array<std::byte, kPieceBytes + 500> here{};
+  for (std::size_t at = 0; at < here.size(); ++at)
+    here[at] = static_cast<std::byte>(at % 251);
+  const host::MessageLabel label(DataType::kUint8, false, here.size(), 5);
+  host::MessageInbox inbox;
+  for (const std::size_t first : {std::size_t{0}, kPieceBytes}) {
+    const std::size_t bytes = std::min(kPieceBytes, here.size() - first);
+    send_.postElsewhere({bytes, label.word()}, *send_.nameOf(here.data() + first, bytes));
+    ASSERT_TRUE(recv_.slotFull());
+    EXPECT_TRUE(inbox.putAside(recv_, kPieceBytes));
+    EXPECT_TRUE(send_.settled());
+  }
+  const auto message = inbox.take(5);
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->filled, here.size());
+  EXPECT_TRUE(std::ranges::equal(message->bytes, here));
+}
+
+TEST_P(ConnectionTest, WhatWasWithdrawnIsNotPutAside) {
+  const std::array<std::byte, kPieceBytes> here{};
+  const host::MessageLabel label(DataType::kUint8, false, here.size(), 5);
+  send_.postElsewhere({here.size(), label.word()}, *send_.nameOf(here.data(), here.size()));
+  ASSERT_TRUE(recv_.slotFull());
+  EXPECT_TRUE(send_.withdraw());
+  host::MessageInbox inbox;
+  EXPECT_FALSE(inbox.putAside(recv_, kPieceBytes));
+  EXPECT_TRUE(inbox.aside().empty());
+  EXPECT_TRUE(send_.withdraw()) << "nobody reads";
+}
+
 INSTANTIATE_TEST_SUITE_P(Slots, ConnectionTest, ::testing::Values(1U, 2U, 3U, 8U, kMaxSlots));
 
 TEST(ThreadGroup, GivesBothEndsTheSameMemoryAndEachPairItsOwn) {
@@ -153,6 +189,23 @@ TEST(CallRecord, GivesBackWhatWasPublished) {
   EXPECT_FALSE(record.hasLeft());
   record.leave();
   EXPECT_TRUE(record.hasLeft());
+}
+
+/// They share a byte with a bit of the record's own.
+TEST(CallRecord, KeepsShapeAndCodecApart) {
+  CallRecord record;
+  CallSignature call;
+  for (const int shape : {0, 1, 2, 3}) {
+    for (const int codec : {0, 1, 5, int{CallSignature::kMostCodec}}) {
+      ++call.sequence;
+      call.shape = static_cast<std::uint8_t>(shape);
+      call.codec = static_cast<std::uint8_t>(codec);
+      record.begin(call);
+      EXPECT_EQ(record.read(), call) << shape << " " << codec;
+      EXPECT_EQ(record.read()->varied(), shape % 2 == 1);
+      EXPECT_EQ(record.read()->pairs(), shape >= 2);
+    }
+  }
 }
 
 TEST(CallRecord, RemembersTheLastCalls) {

@@ -219,6 +219,46 @@ TEST(TwoLevelPlans, KeepToTheRulesOfRoundingAtHops) {
   EXPECT_NE(chosen(varied, facts), "two_level");
 }
 
+/// Ranks of one host need not follow each other.
+TEST(TwoLevelPlans, AreNotForFunctionsThatNeedTheOrderOfRanks) {
+  const PlanFacts facts = onHosts({4, 4});
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter}) {
+    PlanRequest request = allReduce(DataType::kFloat32, ReduceOp::kMax, 1 << 20);
+    request.collective = collective;
+    request.combiner = Combiner::kUser;
+    EXPECT_EQ(chosen(request, facts), "two_level");
+    request.combiner = Combiner::kOrderedUser;
+    const Result<Plan> plan = makePlan(request, facts, {});
+    ASSERT_TRUE(plan.ok()) << plan.status().message();
+    EXPECT_EQ(algorithmInfo(plan->algorithm).order, FoldOrder::kRankOrder);
+    const Result<Plan> named = makePlan(request, facts, forcing(collective, "two_level"));
+    ASSERT_FALSE(named.ok());
+    EXPECT_EQ(named.status().code(), StatusCode::kNotSupported);
+    EXPECT_NE(named.status().message().find("two_level does not combine in rank order"),
+              std::string_view::npos);
+  }
+}
+
+/// However small the chunks are that were asked for.
+TEST(TwoLevelPlans, CutNoComplexNumber) {
+  const PlanFacts facts = onHosts({3, 2});
+  PlanSettings settings = forcing(Collective::kAllReduce, "two_level");
+  for (const std::size_t chunkBytes : {std::size_t{8}, std::size_t{64}, std::size_t{4096}}) {
+    settings.rules[0].chunkBytes = chunkBytes;
+    for (const DataType type : {DataType::kFloat32, DataType::kFloat64}) {
+      PlanRequest request = allReduce(type, ReduceOp::kMax, 100002);
+      request.combiner = Combiner::kUser;
+      request.pairs = true;
+      const Result<Plan> plan = makePlan(request, facts, settings);
+      ASSERT_TRUE(plan.ok()) << plan.status().message();
+      const TwoLevelGeometry& stages = plan->twoLevel;
+      for (const std::size_t parts :
+           {stages.pieceElems, stages.insideChunk, stages.betweenChunk, stages.grain})
+        EXPECT_EQ(parts % 2, 0U);
+    }
+  }
+}
+
 /// What is in a slot fits into it, whatever the type, the size and the hosts.
 TEST(TwoLevelPlans, FitIntoSlots) {
   for (const Collective collective :

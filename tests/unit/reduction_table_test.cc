@@ -19,10 +19,10 @@ Scale storedScale(DataType type, Element scalar) {
   ReductionTable table;
   const Result<int> handle = table.createPreMulSum(type, &scalar);
   EXPECT_TRUE(handle.ok());
-  const PreMulSum& sum = **table.find(*handle);
+  const MadeReduction& sum = **table.find(*handle);
   EXPECT_EQ(sum.type, type);
   Scale scale;
-  std::memcpy(&scale, sum.scale.data(), sizeof(scale));
+  std::memcpy(&scale, sum.factor.data(), sizeof(scale));
   return scale;
 }
 

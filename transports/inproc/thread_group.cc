@@ -1,5 +1,7 @@
 #include "transports/inproc/thread_group.h"
 
+#include "transports/slot_shape.h"
+
 namespace rondo::inproc {
 
 ThreadGroup::ThreadGroup(int ranks, std::size_t slotBytes, std::uint32_t slotCount)
@@ -37,6 +39,12 @@ std::optional<MailboxMemory> ThreadGroup::mailbox(int rank) {
 std::string ThreadGroup::describe() const {
   return fmt::format("{} ranks as threads; {} slots of {} bytes per connection", records_.size(),
                      slotCount_, slotBytes_);
+}
+
+std::vector<TransportMemory> ThreadGroup::memory() const {
+  const std::scoped_lock lock(mutex_);
+  return {{"inproc", connections_.size() * connectionBytes({slotBytes_, slotCount_}) +
+                         mailboxes_.size() * sizeof(Mailbox)}};
 }
 
 void ThreadGroup::fail(const Status& failure) {

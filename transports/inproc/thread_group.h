@@ -54,6 +54,9 @@ class ThreadGroup final : public RankGroup {
 
   std::string describe() const override;
 
+  /// Of all ranks.
+  std::vector<TransportMemory> memory() const override;
+
   void fail(const Status& failure) override;
 
   std::uint32_t& failedFlag() override { return failed_; }

@@ -11,6 +11,14 @@ rondoDataType_t rondoType(DataType type) {
   return type == DataType::kFloat16 ? rondoFloat16 : rondoFloat32;
 }
 
+/// Sends to the next rank and receives from the one before, as one group.
+rondoResult_t exchangeWithNeighbours(const Work& work, rondoDataType_t type, rondoComm_t comm) {
+  requireSuccess(rondoGroupStart());
+  requireSuccess(rondoSend(work.send, work.count, type, work.next(), comm, nullptr));
+  requireSuccess(rondoRecv(work.recv, work.count, type, work.previous(), comm, nullptr));
+  return rondoGroupEnd();
+}
+
 }  // namespace
 
 void requireSuccess(rondoResult_t result) {
@@ -42,10 +50,6 @@ std::byte* RondoLibrary::allocate(std::size_t bytes) {
   return static_cast<std::byte*>(memory);
 }
 
-bool RondoLibrary::supports(const Work& work) const {
-  return work.operation != Operation::kAllToAll && work.operation != Operation::kSendRecv;
-}
-
 void RondoLibrary::run(const Work& work) {
   const rondoDataType_t type = rondoType(work.type);
   const auto call = [&] {
@@ -65,8 +69,9 @@ void RondoLibrary::run(const Work& work) {
         return rondoReduce(work.send, work.recv, work.count, type, rondoSum, Work::kRoot,
                            communicator_, nullptr);
       case Operation::kAllToAll:
+        return rondoAllToAll(work.send, work.recv, work.blockCount, type, communicator_, nullptr);
       case Operation::kSendRecv:
-        break;
+        return exchangeWithNeighbours(work, type, communicator_);
     }
     return rondoNotSupported;
   };
