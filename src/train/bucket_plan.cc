@@ -26,7 +26,10 @@ std::size_t bytesOf(rondoDataType_t type) {
     case rondoInt64:
     case rondoUint64:
     case rondoFloat64:
+    case rondoComplex64:
       return 8;
+    case rondoComplex128:
+      return 16;
   }
   throw Error(rondoInvalidArgument,
               "gradients: " + std::to_string(static_cast<int>(type)) + " is no element type");
