@@ -337,12 +337,6 @@ int cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t bytes, 
   return kSuccess;
 }
 
-int cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t bytes, Stream stream) {
-  RONDO_ENTER("cuMemcpyDtoHAsync_v2");
-  streamOf(stream)->queue([=] { std::memcpy(to, pointer(from), bytes); });
-  return kSuccess;
-}
-
 int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
   RONDO_ENTER_CONTEXT("cuMemHostAlloc");
   return world().memory.allocateOnHost(memory, bytes, currentGpu()->ordinal);

@@ -1,5 +1,5 @@
-// What the library does not call of the driver, but programs on GPUs do: copies back and on the
-// device, which can be made to go wrong (controls.h), the time between events, facts.
+// Copies back, which can be made to go wrong (controls.h), and what programs on GPUs call of the
+// driver but the library does not: copies on the device, the time between events, facts.
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
