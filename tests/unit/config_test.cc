@@ -82,6 +82,7 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_TRANSPORT", "tcp"},
                               {"RONDO_DEVICE", "3"},
                               {"RONDO_CUDA_PROTOCOL", "wide_lines"},
+                              {"RONDO_BLOCKING", "0"},
                               {"RONDO_LOG_LEVEL", "debug"},
                               {"RONDO_LOG_FILE", "/tmp/%h.log"},
                               {"RONDO_INTERFACE", "eth*,ib0"},
@@ -113,6 +114,7 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.stores, host::StorePolicy::kStreamed);
   EXPECT_EQ(config.mailboxBytes, 512u);
   EXPECT_EQ(config.zeroCopyBytes, 4096u);
+  EXPECT_FALSE(config.blocking);
   EXPECT_EQ(config.device, 3);
   EXPECT_EQ(config.cudaProtocol, device::Protocol::kWideLines);
   EXPECT_EQ(config.operationTimeout, milliseconds(0));
