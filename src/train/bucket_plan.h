@@ -18,9 +18,13 @@ struct BucketMember {
   std::size_t offsetElems = 0;
 };
 
-/// Tensors of one type that lie one after another.
+/// Whether a tensor is compressed on the wire. Pure.
+bool isCompressed(const GradientSpec& tensor, const BucketOptions& options);
+
+/// Tensors of one type, all of them compressed or none, that lie one after another.
 struct BucketLayout {
   rondoDataType_t type = rondoFloat32;
+  bool compressed = false;
   std::size_t elems = 0;
   std::vector<BucketMember> members{};
 
@@ -28,7 +32,7 @@ struct BucketLayout {
 };
 
 /// Fills buckets with tensors in the order in which they become ready. Each type has a bucket of
-/// its own that is open; a tensor that would make it exceed its cap closes it first.
+/// its own that is open, or two, where some of its tensors are compressed; a tensor that would make it exceed its cap closes it first.
 /// @param order all indices of `tensors`, each once
 /// @return buckets in the order in which their last tensors become ready
 std::vector<BucketLayout> planBuckets(std::span<const GradientSpec> tensors,

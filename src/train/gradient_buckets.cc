@@ -1,6 +1,7 @@
 #include "rondo/train/gradient_buckets.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -14,8 +15,10 @@
 #include "src/train/agreement.h"
 #include "src/train/aligned_buffer.h"
 #include "src/train/bucket_plan.h"
+#include "src/train/coded_exchange.h"
 #include "src/train/completion_thread.h"
 #include "src/train/mark_ledger.h"
+#include "src/train/rank_state.h"
 #include "src/train/stall_watch.h"
 
 namespace rondo::train {
@@ -27,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 struct Bucket {
   BucketLayout layout;
   AlignedBuffer memory;
+  std::unique_ptr<CodedExchange> coded;  ///< null: sent as it is
   Event done;
   std::size_t incomplete = 0;  ///< members that this pass still needs
 };
@@ -38,7 +42,39 @@ struct Place {
 
 std::string describe(const GradientSpec& tensor) {
   return tensor.name + " (type " + std::to_string(static_cast<int>(tensor.type)) + ", " +
-         std::to_string(tensor.count) + " elements, " + std::to_string(tensor.uses) + " uses)";
+         std::to_string(tensor.count) + " elements, " + std::to_string(tensor.uses) + " uses" +
+         (tensor.compress ? ")" : ", not compressed)");
+}
+
+/// What ranks must agree on.
+std::vector<std::string> describe(const std::vector<GradientSpec>& tensors,
+                                  const BucketOptions& options) {
+  std::vector<std::string> lines;
+  for (const GradientSpec& tensor : tensors)
+    lines.push_back(describe(tensor));
+  lines.push_back("caps of " + std::to_string(options.firstCapBytes) + " and " +
+                  std::to_string(options.capBytes) + " bytes");
+  lines.push_back(describe(options.compression));
+  return lines;
+}
+
+/// Names buckets, and this rank's part in them.
+std::uint64_t fingerprintOf(const std::vector<std::string>& lines, const Communicator& comm) {
+  std::uint64_t hash = hashText("rank " + std::to_string(comm.rank()) + " of " +
+                                std::to_string(comm.ranks()));
+  for (const std::string& line : lines)
+    hash = hashText(line, hash);
+  return hash;
+}
+
+/// Whether `order` has each of `tensors` tensors once.
+bool isOrderOf(std::size_t tensors, std::span<const std::size_t> order) {
+  std::vector<bool> seen(tensors);
+  for (const std::size_t tensor : order) {
+    if (tensor >= tensors || seen[tensor]) return false;
+    seen[tensor] = true;
+  }
+  return order.size() == tensors;
 }
 
 void checkSpecs(const std::vector<GradientSpec>& tensors) {
@@ -78,16 +114,13 @@ class GradientBuckets::Impl {
         comm_(comm.split(0, comm.rank())),
         rank_(comm_.rank()),
         ledger_(ledgerOf(tensors_, rank_)) {
-    std::vector<std::string> lines;
-    for (const GradientSpec& tensor : tensors_)
-      lines.push_back(describe(tensor));
-    lines.push_back("caps of " + std::to_string(options_.firstCapBytes) + " and " +
-                    std::to_string(options_.capBytes) + " bytes");
+    const std::vector<std::string> lines = describe(tensors_, options_);
     requireAgreement(comm_, "gradients", lines);
     checkSpecs(tensors_);
+    fingerprint_ = fingerprintOf(lines, comm_);
     std::vector<std::size_t> order(tensors_.size());
     std::iota(order.rbegin(), order.rend(), std::size_t{0});
-    build(order);
+    build(std::move(order));
     if (options_.stallAfter.count() > 0) startWatch();
   }
 
@@ -144,6 +177,7 @@ class GradientBuckets::Impl {
     const Clock::time_point begin = Clock::now();
     launchComplete();
     const bool missing = waitForAll();
+    countCodedBytes();
     const std::chrono::nanoseconds waited = Clock::now() - begin;
     times_.exposed += waited;
     if (!options_.overlap) inline_ += waited;
@@ -154,6 +188,30 @@ class GradientBuckets::Impl {
     if (options_.rebuild && first) rebuild();
     endPass();
     if (!problem.empty()) throw Error(rondoInvalidUsage, problem);
+  }
+
+  std::vector<std::byte> saveState() const {
+    RankState state{fingerprint_, rebuilt_, order_, {}};
+    for (const Bucket& bucket : buckets_) {
+      if (bucket.coded) state.feedbacks.push_back(bucket.coded->saveFeedback());
+    }
+    return state.bytes();
+  }
+
+  bool restoreState(std::span<const std::byte> bytes) {
+    std::optional<RankState> state = RankState::parse(bytes);
+    if (state && (state->fingerprint != fingerprint_ || !isOrderOf(tensors_.size(), state->order)))
+      state.reset();
+    if (!haveAllTheSame(state)) {
+      for (const Bucket& bucket : buckets_) {
+        if (bucket.coded) bucket.coded->resetFeedback();
+      }
+      return false;
+    }
+    build(std::move(state->order));
+    rebuilt_ = state->rebuilt;
+    onAllRanks(comm_, [&] { loadFeedbacks(state->feedbacks); });
+    return true;
   }
 
   std::size_t size() const { return buckets_.size(); }
@@ -174,6 +232,28 @@ class GradientBuckets::Impl {
   }
 
  private:
+  /// Whether all ranks have a state, of one order. Collective.
+  bool haveAllTheSame(const std::optional<RankState>& state) const {
+    std::string order;
+    for (std::size_t i = 0; state && i < state->order.size(); ++i)
+      order += std::to_string(state->order[i]) + ' ';
+    const std::uint64_t hash = hashText(order);
+    // The least hash is the greatest, too, if all are the same.
+    std::array<std::uint64_t, 3> least{state ? 1U : 0U, hash, ~hash};
+    comm_.allReduce(least, rondoMin);
+    return least[0] == 1 && least[1] == ~least[2];
+  }
+
+  /// @errors thrown, InvalidArgument
+  void loadFeedbacks(const std::vector<std::vector<std::byte>>& feedbacks) const {
+    std::size_t next = 0;
+    for (const Bucket& bucket : buckets_) {
+      if (!bucket.coded) continue;
+      if (next == feedbacks.size()) break;
+      bucket.coded->loadFeedback(feedbacks[next++]);
+    }
+  }
+
   void startWatch() {
     std::vector<std::string> names;
     for (const GradientSpec& tensor : tensors_)
@@ -233,10 +313,14 @@ class GradientBuckets::Impl {
   /// The only place that knows how a bucket is reduced.
   void launch(Bucket& bucket) {
     std::byte* data = bucket.memory.data();
+    const auto& [type, compressed, elems, members] = bucket.layout;
     rondoStream_t stream = options_.overlap ? stream_.handle() : nullptr;
-    throwIfFailed(rondoAllReduce(data, data, bucket.layout.elems, bucket.layout.type, options_.op,
-                                 comm_.handle(), stream),
-                  comm_.handle());
+    throwIfFailed(
+        compressed
+            ? rondoAllReduceCompressed(data, data, elems, type, options_.op, &bucket.coded->how(),
+                                       comm_.handle(), stream)
+            : rondoAllReduce(data, data, elems, type, options_.op, comm_.handle(), stream),
+        comm_.handle());
     ++times_.operations;
     times_.bytes += bucket.layout.bytes();
     if (options_.overlap) {
@@ -271,6 +355,15 @@ class GradientBuckets::Impl {
     return options_.missing == MissingGradient::kError && ledger_.anyMissing(comm_);
   }
 
+  /// Adds up what the pass has sent.
+  void countCodedBytes() {
+    for (const Bucket& bucket : buckets_) {
+      if (!bucket.coded) continue;
+      times_.codedBytes += bucket.coded->report().wireBytes;
+      times_.uncodedBytes += bucket.coded->report().plainBytes;
+    }
+  }
+
   std::string describeMissing() const {
     return ledger_.describeMissing(comm_) +
            "; mark each tensor ready or unused in each pass, or choose MissingGradient::kZero";
@@ -300,17 +393,28 @@ class GradientBuckets::Impl {
     }
   }
 
-  void build(const std::vector<std::size_t>& order) {
+  void build(std::vector<std::size_t> order) {
+    order_ = std::move(order);
     buckets_.clear();
     places_.resize(tensors_.size());
-    for (BucketLayout& layout : planBuckets(tensors_, order, options_)) {
+    for (BucketLayout& layout : planBuckets(tensors_, order_, options_)) {
       for (const BucketMember& member : layout.members)
         places_[member.tensor] = {buckets_.size(), member.offsetElems};
       Bucket& bucket = buckets_.emplace_back();
       bucket.memory = AlignedBuffer(layout.bytes());
       bucket.incomplete = layout.members.size();
+      if (layout.compressed)
+        bucket.coded = std::make_unique<CodedExchange>(*options_.compression, countsOf(layout));
       bucket.layout = std::move(layout);
     }
+  }
+
+  /// Elements of a bucket's tensors.
+  std::vector<std::size_t> countsOf(const BucketLayout& layout) const {
+    std::vector<std::size_t> counts;
+    for (const BucketMember& member : layout.members)
+      counts.push_back(tensors_[member.tensor].count);
+    return counts;
   }
 
   const std::vector<GradientSpec> tensors_;
@@ -319,6 +423,8 @@ class GradientBuckets::Impl {
   const int rank_;
   mutable std::mutex mutex_;  // marks of several threads, and the watch
   MarkLedger ledger_;
+  std::uint64_t fingerprint_ = 0;     // of what ranks agreed on
+  std::vector<std::size_t> order_;    // in which buckets were filled
   std::vector<std::size_t> arrival_;  // in this pass
   bool synchronizing_ = true;
   bool rebuilt_ = false;
@@ -364,6 +470,14 @@ void GradientBuckets::changeNoSync(int change) {
 
 void GradientBuckets::finish() {
   impl_->finish();
+}
+
+std::vector<std::byte> GradientBuckets::saveState() const {
+  return impl_->saveState();
+}
+
+bool GradientBuckets::restoreState(std::span<const std::byte> state) {
+  return impl_->restoreState(state);
 }
 
 std::size_t GradientBuckets::size() const {

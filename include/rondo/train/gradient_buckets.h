@@ -15,7 +15,7 @@
 //     }
 //
 // With a communicator in reproducible mode the results do not depend on the sizes of buckets, on
-// their order, or on whether they overlap with backward.
+// their order, or on whether they overlap with backward; compressed or not.
 #ifndef RONDO_TRAIN_GRADIENT_BUCKETS_H_
 #define RONDO_TRAIN_GRADIENT_BUCKETS_H_
 
@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,6 +43,20 @@ struct GradientSpec {
   /// How often a pass marks it ready. More than 1 for a tied tensor, which several layers use: its
   /// gradient is ready when all have added to it.
   int uses = 1;
+  /// False: sent as it is, even if buckets are compressed. Tensors of the two kinds do not share
+  /// buckets.
+  bool compress = true;
+};
+
+/// How gradients are packed for the wire; docs/compression.md says what that does to them. Types
+/// that are no floats are sent as they are.
+struct GradientCompression {
+  rondoCodec_t codec = rondoCodecInt8;
+  std::size_t blockElems = 256;  ///< of int8, a multiple of 16 from 16 to 16384
+  /// What a pass rounds away is added to the next one's gradients, so that it is late, not lost. It
+  /// takes 4 bytes per element, and 4 more per element that this rank adds up. Dropped when buckets
+  /// are made again after the first pass.
+  bool errorFeedback = true;
 };
 
 /// What becomes of a pass in which a rank neither marked a tensor ready nor said that it is unused.
@@ -63,6 +78,8 @@ struct BucketOptions {
   /// rank 0. False: in reverse order of registration for ever.
   bool rebuild = true;
   rondoRedOp_t op = rondoAvg;
+  /// Nothing: gradients are sent as they are. Else `op` is rondoAvg or rondoSum.
+  std::optional<GradientCompression> compression{};
   MissingGradient missing = MissingGradient::kError;
   /// How long ranks may stand still, some of them with gradients that others lack, before each rank
   /// reports it, within twice the time. 0: never.
@@ -77,6 +94,8 @@ struct BucketTimes {
   std::size_t passes = 0;                     ///< that were synchronized
   std::size_t operations = 0;                 ///< all-reduces
   std::size_t bytes = 0;                      ///< of gradients given to them
+  std::size_t codedBytes = 0;                 ///< that this rank sent of compressed buckets
+  std::size_t uncodedBytes = 0;               ///< that these would have been without a codec
   std::chrono::nanoseconds communicating{0};  ///< in all-reduces, with waiting for slower ranks
   std::chrono::nanoseconds exposed{0};        ///< of that, while the program waited in finish()
   std::chrono::nanoseconds copying{0};        ///< between callers' memory and buckets
@@ -147,6 +166,17 @@ class GradientBuckets {
   ///   the gradients are complete nevertheless, with zeros for what is missing. Those of
   ///   operations.
   void finish();
+
+  /// What this rank keeps from pass to pass, for a checkpoint: the order of its buckets, and what
+  /// compression has rounded away. Between passes.
+  std::vector<std::byte> saveState() const;
+
+  /// Goes on from what saveState() gave on this rank: the next passes have the bits that they would
+  /// have had there. Between passes; gradients become zero. Collective: each rank passes its own.
+  /// @return false, on all ranks: some rank's is empty or of other tensors, options or ranks. Then
+  ///   only what compression has rounded away is forgotten.
+  /// @errors InvalidArgument on all ranks: what was saved has been changed.
+  bool restoreState(std::span<const std::byte> state);
 
   /// Number of buckets now.
   std::size_t size() const;

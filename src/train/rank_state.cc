@@ -1,0 +1,84 @@
+#include "src/train/rank_state.h"
+
+#include <cstring>
+#include <span>
+
+namespace rondo::train {
+
+namespace {
+
+/// "RONDORST" as a number, which also tells the byte order.
+constexpr std::uint64_t kMagic = 0x5453524f444e4f52U;
+
+void append(std::vector<std::byte>& bytes, std::uint64_t word) {
+  const auto view = std::as_bytes(std::span(&word, 1));
+  bytes.insert(bytes.end(), view.begin(), view.end());
+}
+
+/// Takes words and bytes off a span; what is not there is zero, and remembered.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : left_(bytes) {}
+
+  std::uint64_t word() {
+    std::uint64_t word = 0;
+    const auto bytes = take(sizeof word);
+    if (!bytes.empty()) std::memcpy(&word, bytes.data(), sizeof word);
+    return word;
+  }
+
+  /// Empty if there are not as many.
+  std::span<const std::byte> take(std::uint64_t count) {
+    if (count > left_.size()) {
+      cutShort_ = true;
+      left_ = {};
+      return {};
+    }
+    const auto taken = left_.first(count);
+    left_ = left_.subspan(count);
+    return taken;
+  }
+
+  bool cutShort() const { return cutShort_; }
+
+  bool atEnd() const { return !cutShort_ && left_.empty(); }
+
+ private:
+  std::span<const std::byte> left_;
+  bool cutShort_ = false;
+};
+
+}  // namespace
+
+std::vector<std::byte> RankState::bytes() const {
+  std::vector<std::byte> bytes;
+  append(bytes, kMagic);
+  append(bytes, fingerprint);
+  append(bytes, rebuilt ? 1 : 0);
+  append(bytes, order.size());
+  for (const std::size_t tensor : order)
+    append(bytes, tensor);
+  append(bytes, feedbacks.size());
+  for (const std::vector<std::byte>& feedback : feedbacks) {
+    append(bytes, feedback.size());
+    bytes.insert(bytes.end(), feedback.begin(), feedback.end());
+  }
+  return bytes;
+}
+
+std::optional<RankState> RankState::parse(std::span<const std::byte> bytes) {
+  Reader reader(bytes);
+  if (reader.word() != kMagic) return std::nullopt;
+  RankState state;
+  state.fingerprint = reader.word();
+  state.rebuilt = reader.word() != 0;
+  for (std::uint64_t left = reader.word(); left > 0 && !reader.cutShort(); --left)
+    state.order.push_back(reader.word());
+  for (std::uint64_t left = reader.word(); left > 0 && !reader.cutShort(); --left) {
+    const auto feedback = reader.take(reader.word());
+    state.feedbacks.emplace_back(feedback.begin(), feedback.end());
+  }
+  return reader.atEnd() ? std::optional(std::move(state)) : std::nullopt;
+}
+
+}  // namespace rondo::train
