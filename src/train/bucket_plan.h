@@ -32,7 +32,8 @@ struct BucketLayout {
 };
 
 /// Fills buckets with tensors in the order in which they become ready. Each type has a bucket of
-/// its own that is open, or two, where some of its tensors are compressed; a tensor that would make it exceed its cap closes it first.
+/// its own that is open, or two, where some of its tensors are compressed; a tensor that would make
+/// it exceed its cap closes it first.
 /// @param order all indices of `tensors`, each once
 /// @return buckets in the order in which their last tensors become ready
 std::vector<BucketLayout> planBuckets(std::span<const GradientSpec> tensors,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -162,15 +163,20 @@ CheckpointPosition loadCheckpoint(const Communicator& comm,
     requireSame(manifest, training, path);
   });
   requireAgreement(comm, "checkpoints", {manifest.text()});
+  // What one rank has kept means something only to the same one of as many.
+  const bool sameRanks = manifest.shares.size() == static_cast<std::size_t>(comm.ranks());
+  std::vector<std::byte> rankState;
   onAllRanks(comm, [&] {
     for (std::size_t rank = 0; rank < manifest.shares.size(); ++rank) {
-      readShare(path, manifest, rank,
-                [&](std::size_t unit, std::size_t begin, const UnitState& state) {
-                  training.restore(unit, begin, state);
-                });
+      std::vector<std::byte> state = readShare(
+          path, manifest, rank, [&](std::size_t unit, std::size_t begin, const UnitState& values) {
+            training.restore(unit, begin, values);
+          });
+      if (sameRanks && rank == static_cast<std::size_t>(comm.rank())) rankState = std::move(state);
     }
   });
   training.restored(manifest.updates, manifest.skipped, manifest.scale);
+  training.restoreRankState(rankState);
   return manifest.position;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 constexpr const char* kFirstLine = "rondo checkpoint 1";
 constexpr const char* kManifest = "manifest";
 /// "RONDOCKP" as a number, which also tells the byte order.
@@ -271,14 +271,19 @@ ShareFile writeShare(const std::string& checkpoint,
     for (std::size_t k = 0; k < states; ++k)
       append(bytes, state.states[k].data(), share.size());
   }
+  const std::vector<std::byte> rankState = training.rankState();
+  const std::uint64_t rankStateBytes = rankState.size();
+  append(bytes, &rankStateBytes, 1);
+  append(bytes, rankState.data(), rankState.size());
   writeDurably(sharePath(checkpoint, static_cast<std::size_t>(rank)), bytes);
   return {bytes.size(), hashText(bytes)};
 }
 
-void readShare(const std::string& checkpoint,
-               const Manifest& manifest,
-               std::size_t rank,
-               const std::function<void(std::size_t, std::size_t, const UnitState&)>& take) {
+std::vector<std::byte> readShare(
+    const std::string& checkpoint,
+    const Manifest& manifest,
+    std::size_t rank,
+    const std::function<void(std::size_t, std::size_t, const UnitState&)>& take) {
   const std::string path = sharePath(checkpoint, rank);
   const std::string bytes = readWhole(path);
   const ShareFile& known = manifest.shares.at(rank);
@@ -314,6 +319,12 @@ void readShare(const std::string& checkpoint,
     }
     take(unit, range[0], {values[0], {values[1], values[2]}});
   }
+  std::uint64_t rankStateBytes = 0;
+  reader.read(&rankStateBytes, 1);
+  if (rankStateBytes > bytes.size()) throw badFile(path, "is shorter than it says");
+  std::vector<std::byte> rankState(rankStateBytes);
+  reader.read(rankState.data(), rankState.size());
+  return rankState;
 }
 
 }  // namespace rondo::train

@@ -3,7 +3,7 @@
 // A share's file, in the machine's byte order (little-endian; another is refused by the magic):
 //
 //   ShareHeader | per unit: begin, end (64 bits each), then per array (parameters, states):
-//               | end - begin floats
+//               | end - begin floats | what the rank keeps beside them: bytes (64 bits), and these
 //
 // The manifest is text: lines of a keyword and values, the last one a hash of those before it.
 #pragma once
@@ -70,10 +70,12 @@ ShareFile writeShare(const std::string& checkpoint,
 
 /// Reads the file of `rank` and hands over each unit's part.
 /// @param take called with unit, first element, and values that live until it returns
+/// @return ParallelTraining::rankState() of that rank
 /// @errors thrown, InvalidArgument, SystemError.
-void readShare(const std::string& checkpoint,
-               const Manifest& manifest,
-               std::size_t rank,
-               const std::function<void(std::size_t, std::size_t, const UnitState&)>& take);
+std::vector<std::byte> readShare(
+    const std::string& checkpoint,
+    const Manifest& manifest,
+    std::size_t rank,
+    const std::function<void(std::size_t, std::size_t, const UnitState&)>& take);
 
 }  // namespace rondo::train

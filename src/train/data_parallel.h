@@ -1,7 +1,9 @@
 // Stage 0: every rank holds everything, and gradients are averaged in buckets.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "src/train/training_base.h"
@@ -24,6 +26,12 @@ class DataParallel final : public TrainingBase {
   void endMicroBatch() override { buckets_.finish(); }
 
   CommunicationTimes times() const override;
+
+  std::vector<std::byte> rankState() const override { return buckets_.saveState(); }
+
+  bool restoreRankState(std::span<const std::byte> state) override {
+    return buckets_.restoreState(state);
+  }
 
  protected:
   Held held(std::size_t unit) const override;

@@ -1,7 +1,6 @@
 #include "rondo/train/gradient_buckets.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -60,8 +59,8 @@ std::vector<std::string> describe(const std::vector<GradientSpec>& tensors,
 
 /// Names buckets, and this rank's part in them.
 std::uint64_t fingerprintOf(const std::vector<std::string>& lines, const Communicator& comm) {
-  std::uint64_t hash = hashText("rank " + std::to_string(comm.rank()) + " of " +
-                                std::to_string(comm.ranks()));
+  std::uint64_t hash =
+      hashText("rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.ranks()));
   for (const std::string& line : lines)
     hash = hashText(line, hash);
   return hash;
@@ -202,7 +201,7 @@ class GradientBuckets::Impl {
     std::optional<RankState> state = RankState::parse(bytes);
     if (state && (state->fingerprint != fingerprint_ || !isOrderOf(tensors_.size(), state->order)))
       state.reset();
-    if (!haveAllTheSame(state)) {
+    if (!allHaveTheSame(comm_, state)) {
       for (const Bucket& bucket : buckets_) {
         if (bucket.coded) bucket.coded->resetFeedback();
       }
@@ -232,18 +231,6 @@ class GradientBuckets::Impl {
   }
 
  private:
-  /// Whether all ranks have a state, of one order. Collective.
-  bool haveAllTheSame(const std::optional<RankState>& state) const {
-    std::string order;
-    for (std::size_t i = 0; state && i < state->order.size(); ++i)
-      order += std::to_string(state->order[i]) + ' ';
-    const std::uint64_t hash = hashText(order);
-    // The least hash is the greatest, too, if all are the same.
-    std::array<std::uint64_t, 3> least{state ? 1U : 0U, hash, ~hash};
-    comm_.allReduce(least, rondoMin);
-    return least[0] == 1 && least[1] == ~least[2];
-  }
-
   /// @errors thrown, InvalidArgument
   void loadFeedbacks(const std::vector<std::vector<std::byte>>& feedbacks) const {
     std::size_t next = 0;
@@ -316,10 +303,9 @@ class GradientBuckets::Impl {
     const auto& [type, compressed, elems, members] = bucket.layout;
     rondoStream_t stream = options_.overlap ? stream_.handle() : nullptr;
     throwIfFailed(
-        compressed
-            ? rondoAllReduceCompressed(data, data, elems, type, options_.op, &bucket.coded->how(),
-                                       comm_.handle(), stream)
-            : rondoAllReduce(data, data, elems, type, options_.op, comm_.handle(), stream),
+        compressed ? rondoAllReduceCompressed(data, data, elems, type, options_.op,
+                                              &bucket.coded->how(), comm_.handle(), stream)
+                   : rondoAllReduce(data, data, elems, type, options_.op, comm_.handle(), stream),
         comm_.handle());
     ++times_.operations;
     times_.bytes += bucket.layout.bytes();

@@ -17,9 +17,15 @@ TrainingMemory expectedMemory(const ParameterLayout& layout,
   const auto held = [&](int sharedFrom) {
     return options.stage >= sharedFrom ? shared : layout.elems();
   };
+  const bool compressed = options.buckets.compression.has_value();
+  std::size_t gradients = options.stage == 0 ? layout.elems() : 0;
+  for (std::size_t unit = 0; unit < layout.units() && options.stage > 0; ++unit) {
+    const ReducedElems reduced = reducedElems(layout.unitElems(unit), ranks, rank, compressed);
+    gradients += options.stage >= 2 ? reduced.own : reduced.all;
+  }
   const bool rounds = options.precision == ParameterPrecision::kBf16;
   const std::size_t masters = rounds ? 1 : 0;
-  return {held(3) * (rounds ? sizeof(std::uint16_t) : sizeof(float)), held(2) * sizeof(float),
+  return {held(3) * (rounds ? sizeof(std::uint16_t) : sizeof(float)), gradients * sizeof(float),
           held(1) * sizeof(float) * (options.optimizer.states() + masters)};
 }
 

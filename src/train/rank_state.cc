@@ -1,7 +1,11 @@
 #include "src/train/rank_state.h"
 
+#include <array>
 #include <cstring>
 #include <span>
+#include <string>
+
+#include "src/train/agreement.h"
 
 namespace rondo::train {
 
@@ -79,6 +83,17 @@ std::optional<RankState> RankState::parse(std::span<const std::byte> bytes) {
     state.feedbacks.emplace_back(feedback.begin(), feedback.end());
   }
   return reader.atEnd() ? std::optional(std::move(state)) : std::nullopt;
+}
+
+bool allHaveTheSame(const Communicator& comm, const std::optional<RankState>& state) {
+  std::string order;
+  for (std::size_t i = 0; state && i < state->order.size(); ++i)
+    order += std::to_string(state->order[i]) + ' ';
+  const std::uint64_t hash = hashText(order);
+  // The least hash is the greatest, too, if all are the same.
+  std::array<std::uint64_t, 3> least{state ? 1U : 0U, hash, ~hash};
+  comm.allReduce(least, rondoMin);
+  return least[0] == 1 && least[1] == ~least[2];
 }
 
 }  // namespace rondo::train

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "rondo/rondo.hpp"
+
 namespace rondo::train {
 
 struct RankState {
@@ -24,5 +26,8 @@ struct RankState {
   /// @return nothing if they are not what bytes() gave
   static std::optional<RankState> parse(std::span<const std::byte> bytes);
 };
+
+/// Whether all ranks have a state, and all of these one order. Collective.
+bool allHaveTheSame(const Communicator& comm, const std::optional<RankState>& state);
 
 }  // namespace rondo::train

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "src/train/agreement.h"
+#include "src/train/coded_exchange.h"
 #include "src/train/exact_squares.h"
 
 namespace rondo::train {
@@ -17,6 +18,7 @@ std::vector<std::string> describe(const ParameterLayout& layout, const TrainingO
   lines.push_back("stage " + std::to_string(options.stage));
   lines.emplace_back(options.precision == ParameterPrecision::kBf16 ? "bf16" : "fp32");
   lines.push_back(options.optimizer.describe());
+  lines.push_back(describe(options.buckets.compression));
   char line[120];
   std::snprintf(line, sizeof line, "norms to %a, loss scale %a, doubled after %llu steps",
                 options.maxNorm, options.lossScale.value,

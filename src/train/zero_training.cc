@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
 
+#include "src/train/agreement.h"
 #include "src/train/bfloat16.h"
+#include "src/train/rank_state.h"
 
 namespace rondo::train {
 
@@ -20,6 +23,12 @@ MarkLedger ledgerOf(const ParameterLayout& layout, int rank) {
 }
 
 }  // namespace
+
+ReducedElems reducedElems(std::size_t unitElems, int ranks, int rank, bool compressed) {
+  if (!compressed) return {unitElems, shareOf(unitElems, ranks, rank).size()};
+  const std::size_t each = shareOf(unitElems, ranks, 0).size();
+  return {each * static_cast<std::size_t>(ranks), each};
+}
 
 ZeroTraining::ZeroTraining(const Communicator& comm,
                            ParameterLayout layout,
@@ -44,6 +53,12 @@ ZeroTraining::Unit ZeroTraining::makeUnit(std::size_t number) {
   Unit unit;
   unit.elems = layout_.unitElems(number);
   unit.share = share(number);
+  const auto& compression = options_.buckets.compression;
+  unit.reduced = reducedElems(unit.elems, ranks_, rank_, compression.has_value());
+  if (compression.has_value()) {
+    unit.coded =
+        std::make_unique<CodedExchange>(*compression, tensorCounts(number, unit.reduced.all));
+  }
   unit.incomplete = layout_.firstOf(number + 1) - layout_.firstOf(number);
   for (int rank = 0; rank < ranks_; ++rank) {
     const Share part = shareOf(unit.elems, ranks_, rank);
@@ -56,11 +71,21 @@ ZeroTraining::Unit ZeroTraining::makeUnit(std::size_t number) {
     unit.rounded =
         MeteredHalves(meter_, &TrainingMemory::parameters, sharesParameters() ? own : unit.elems);
   }
-  (sharesGradients() ? unit.gradientShare : unit.gradients) =
-      MeteredBuffer(meter_, &TrainingMemory::gradients, sharesGradients() ? own : unit.elems);
+  (sharesGradients() ? unit.gradientShare : unit.gradients) = MeteredBuffer(
+      meter_, &TrainingMemory::gradients, sharesGradients() ? unit.reduced.own : unit.reduced.all);
   for (std::size_t k = 0; k < options_.optimizer.states(); ++k)
     unit.states[k] = MeteredBuffer(meter_, &TrainingMemory::optimizer, own);
   return unit;
+}
+
+/// Elements of a unit's tensors, and of what fills it up.
+std::vector<std::size_t> ZeroTraining::tensorCounts(std::size_t unit,
+                                                    std::size_t reducedElems) const {
+  std::vector<std::size_t> counts;
+  for (std::size_t tensor = layout_.firstOf(unit); tensor < layout_.firstOf(unit + 1); ++tensor)
+    counts.push_back(layout_[tensor].count);
+  counts.push_back(reducedElems - layout_.unitElems(unit));
+  return counts;
 }
 
 // ---- parameters --------------------------------------------------------------------------------
@@ -118,8 +143,8 @@ void ZeroTraining::gather(Unit& unit) {
     times_.exposed += Clock::now() - begin;
     return;
   }
-  unit.gatheredAll.record(stream);
-  gathers_.add(unit.gatheredAll, [] {});
+  unit.gatherDone.record(stream);
+  gathers_.add(unit.gatherDone, [] {});
   unit.gathering = true;
 }
 
@@ -149,7 +174,7 @@ void ZeroTraining::startGather(Unit& unit, rondoStream_t stream) {
 void ZeroTraining::waitFor(Unit& unit) {
   if (!unit.gathering) return;
   const Clock::time_point begin = Clock::now();
-  unit.gatheredAll.synchronize();
+  unit.gatherDone.synchronize();
   times_.exposed += Clock::now() - begin;
   unit.gathering = false;
   if (gatherComm_.asyncError() == rondoSuccess) return;
@@ -161,9 +186,13 @@ void ZeroTraining::waitFor(Unit& unit) {
 
 float* ZeroTraining::gradient(std::size_t parameter) {
   Unit& unit = units_[layout_[parameter].unit];
-  if (!unit.gradients.made())
-    unit.gradients = MeteredBuffer(meter_, &TrainingMemory::gradients, unit.elems);
+  makeGradients(unit);
   return unit.gradients.data() + layout_.offset(parameter);
+}
+
+void ZeroTraining::makeGradients(Unit& unit) {
+  if (unit.gradients.made()) return;
+  unit.gradients = MeteredBuffer(meter_, &TrainingMemory::gradients, unit.reduced.all);
 }
 
 void ZeroTraining::ready(std::size_t parameter) {
@@ -179,16 +208,15 @@ void ZeroTraining::launchComplete() {
 }
 
 void ZeroTraining::reduce(Unit& unit) {
-  if (!unit.gradients.made())  // nothing of it was used
-    unit.gradients = MeteredBuffer(meter_, &TrainingMemory::gradients, unit.elems);
+  makeGradients(unit);  // if nothing of it was used
   times_.bytes += unit.elems * sizeof(float);
   const auto freeWhole = [this, &unit] {
     if (sharesGradients()) unit.gradients = {};
   };
   if (options_.buckets.overlap) {
     reduceIntoShare(unit, reduceStream_);
-    unit.reduced.record(reduceStream_);
-    reductions_.add(unit.reduced, freeWhole);
+    unit.reductionDone.record(reduceStream_);
+    reductions_.add(unit.reductionDone, freeWhole);
   } else {
     const Clock::time_point begin = Clock::now();
     reduceIntoShare(unit, nullptr);
@@ -199,11 +227,21 @@ void ZeroTraining::reduce(Unit& unit) {
 }
 
 void ZeroTraining::reduceIntoShare(Unit& unit, rondoStream_t stream) {
-  float* into =
+  const float* const all = unit.gradients.data();
+  if (unit.coded) {
+    const std::size_t begin = unit.reduced.own * static_cast<std::size_t>(rank_);
+    float* const into =
+        sharesGradients() ? unit.gradientShare.data() : unit.gradients.data() + begin;
+    throwIfFailed(
+        rondoReduceScatterCompressed(all, into, unit.reduced.own, rondoFloat32, options_.buckets.op,
+                                     &unit.coded->how(), comm_.handle(), stream),
+        comm_.handle());
+    return;
+  }
+  float* const into =
       sharesGradients() ? unit.gradientShare.data() : unit.gradients.data() + unit.share.begin;
-  throwIfFailed(rondoReduceScatterV(unit.gradients.data(), into, unit.counts.data(),
-                                    unit.displacements.data(), rondoFloat32, options_.buckets.op,
-                                    comm_.handle(), stream),
+  throwIfFailed(rondoReduceScatterV(all, into, unit.counts.data(), unit.displacements.data(),
+                                    rondoFloat32, options_.buckets.op, comm_.handle(), stream),
                 comm_.handle());
 }
 
@@ -274,6 +312,40 @@ void ZeroTraining::afterUpdate() {
     }
     if (!sharesParameters()) gather(unit);
   }
+}
+
+/// Of what must be the same for what compression has rounded away to mean something.
+std::uint64_t ZeroTraining::fingerprint() const {
+  std::uint64_t hash = hashText("rank " + std::to_string(rank_) + " of " + std::to_string(ranks_));
+  for (const std::string& line : layout_.describe())
+    hash = hashText(line, hash);
+  return hashText(describe(options_.buckets.compression), hash);
+}
+
+std::vector<std::byte> ZeroTraining::rankState() const {
+  RankState state{.fingerprint = fingerprint()};
+  for (const Unit& unit : units_) {
+    if (unit.coded) state.feedbacks.push_back(unit.coded->saveFeedback());
+  }
+  return state.bytes();
+}
+
+bool ZeroTraining::restoreRankState(std::span<const std::byte> bytes) {
+  std::optional<RankState> state = RankState::parse(bytes);
+  const std::size_t coded = options_.buckets.compression.has_value() ? units_.size() : 0;
+  if (state && (state->fingerprint != fingerprint() || state->feedbacks.size() != coded))
+    state.reset();
+  const bool restores = allHaveTheSame(comm_, state);
+  onAllRanks(comm_, [&] {
+    for (std::size_t unit = 0; unit < coded; ++unit) {
+      if (restores) {
+        units_[unit].coded->loadFeedback(state->feedbacks[unit]);
+      } else {
+        units_[unit].coded->resetFeedback();
+      }
+    }
+  });
+  return restores;
 }
 
 CommunicationTimes ZeroTraining::times() const {

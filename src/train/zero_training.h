@@ -7,14 +7,27 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "src/train/coded_exchange.h"
 #include "src/train/completion_thread.h"
 #include "src/train/training_base.h"
 
 namespace rondo::train {
+
+/// Elements of a unit's gradients as they are reduced. Compressed reductions share out equal parts,
+/// so that the last ones may be longer than the shares.
+struct ReducedElems {
+  std::size_t all = 0;
+  std::size_t own = 0;  ///< what this rank receives
+};
+
+/// Pure.
+ReducedElems reducedElems(std::size_t unitElems, int ranks, int rank, bool compressed);
 
 class ZeroTraining final : public TrainingBase {
  public:
@@ -34,6 +47,8 @@ class ZeroTraining final : public TrainingBase {
   void endMicroBatch() override { endPass(); }
 
   CommunicationTimes times() const override;
+  std::vector<std::byte> rankState() const override;
+  bool restoreRankState(std::span<const std::byte> state) override;
 
  protected:
   Held held(std::size_t unit) const override;
@@ -47,6 +62,7 @@ class ZeroTraining final : public TrainingBase {
   struct Unit {
     std::size_t elems = 0;
     Share share;
+    ReducedElems reduced;
     std::vector<std::size_t> counts;         // of each rank's share
     std::vector<std::size_t> displacements;  // likewise
     MeteredBuffer parameters;                // what is updated: the share; all in stages 1, 2, fp32
@@ -56,11 +72,12 @@ class ZeroTraining final : public TrainingBase {
     MeteredBuffer gradients;                 // all; in stages 2 and 3 from first use to reduction
     MeteredBuffer gradientShare;             // stages 2 and 3
     MeteredBuffer states[2];                 // of the share
+    std::unique_ptr<CodedExchange> coded;    // null: gradients are sent as they are
     std::size_t incomplete = 0;              // tensors that this pass still needs
     int holders = 0;
     bool gathering = false;  // a gather was issued and not waited for
-    Event reduced;
-    Event gatheredAll;
+    Event reductionDone;
+    Event gatherDone;
   };
 
   bool sharesGradients() const { return options_.stage >= 2; }
@@ -81,6 +98,9 @@ class ZeroTraining final : public TrainingBase {
   }
 
   Unit makeUnit(std::size_t unit);
+  std::vector<std::size_t> tensorCounts(std::size_t unit, std::size_t reducedElems) const;
+  std::uint64_t fingerprint() const;
+  void makeGradients(Unit& unit);
   void endPass();
   void launchComplete();
   void reduce(Unit& unit);

@@ -53,7 +53,8 @@ struct TrainingOptions {
   /// Gradients longer than this, over all parameters, are shortened to it. 0: never.
   double maxNorm = 0;
   LossScale lossScale{};
-  /// Stage 0: all of it; stages 1 to 3: only `overlap`.
+  /// Stage 0: all of it; stages 1 to 3: `overlap` and `compression`. What is gathered is not
+  /// compressed.
   BucketOptions buckets{};
 };
 
@@ -155,6 +156,16 @@ class ParallelTraining : public ParameterAccess<float> {
   virtual void restored(std::uint64_t updates, std::uint64_t skipped, const LossScale& scale) = 0;
 
   virtual const LossScale& scale() const = 0;
+
+  /// What this rank keeps from step to step that belongs to no unit: what compression has rounded
+  /// away. Between steps.
+  virtual std::vector<std::byte> rankState() const = 0;
+
+  /// Goes on from what rankState() gave on this rank. Collective.
+  /// @return false, on all ranks: some rank's is empty, or of other options or ranks; it is
+  ///   forgotten.
+  /// @errors InvalidArgument on all ranks: it has been changed.
+  virtual bool restoreRankState(std::span<const std::byte> state) = 0;
 };
 
 /// What a rank holds between steps according to the table above, in bytes. Pure.
