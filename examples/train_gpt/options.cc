@@ -20,6 +20,12 @@ const std::map<std::string, ParameterPrecision> kPrecisions{{"fp32", ParameterPr
 const std::map<std::string, OptimizerKind> kOptimizers{{"adamw", OptimizerKind::kAdamW},
                                                        {"sgd", OptimizerKind::kSgd}};
 
+const std::map<std::string, rondoCodec_t> kCodecs{{"fp16", rondoCodecFloat16},
+                                                  {"bf16", rondoCodecBfloat16},
+                                                  {"fp8_e4m3", rondoCodecFloat8E4m3},
+                                                  {"fp8_e5m2", rondoCodecFloat8E5m2},
+                                                  {"int8", rondoCodecInt8}};
+
 void addModel(CLI::App& app, TrainCommand& train) {
   auto* group = app.add_option_group("Model");
   group->add_option("--layers", train.shape.layers, "blocks")->check(CLI::Range(0, 1000));
@@ -53,6 +59,14 @@ void addParallel(CLI::App& app, TrainCommand& train) {
                     "cap of the first one");
   group->add_flag("!--no-overlap", train.training.buckets.overlap,
                   "communicate only when backward has ended");
+  group
+      ->add_option("--codec", train.codec,
+                   "what gradients are sent as: none, fp16, bf16, fp8_e4m3, fp8_e5m2 or int8")
+      ->check(CLI::IsMember(kCodecs) | CLI::IsMember({"none"}));
+  group->add_option("--codec-block", train.compression.blockElems,
+                    "elements that share a scale (int8)");
+  group->add_flag("!--no-error-feedback", train.compression.errorFeedback,
+                  "lose what a codec rounds away, instead of adding it to the next step's");
 }
 
 void addTraining(CLI::App& app, TrainCommand& train) {
@@ -131,6 +145,10 @@ Command readCommand(int count, char** arguments) {
   try {
     app.parse(count, arguments);
     if (train.data.empty()) train.data = firstText();
+    if (train.codec != "none") {
+      train.compression.codec = kCodecs.at(train.codec);
+      train.training.buckets.compression = train.compression;
+    }
     const std::string problem = exporting->parsed() ? std::string() : problemOf(train);
     if (!problem.empty()) throw CLI::ValidationError(problem);
   } catch (const CLI::ParseError& error) {

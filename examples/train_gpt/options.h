@@ -13,6 +13,9 @@ namespace rondo::train {
 struct TrainCommand {
   GptShape shape{.layers = 4, .width = 128, .heads = 4, .context = 64, .vocabulary = 256};
   TrainingOptions training{};
+  /// Of gradients; a member of `training` if `codec` is one.
+  GradientCompression compression{};
+  std::string codec{"none"};
   bool recompute = false;
   int ranks = 4;
   bool processes = false;

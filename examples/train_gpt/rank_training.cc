@@ -159,6 +159,8 @@ class RankTraining {
     own_.communicating = seconds(times.communicating);
     own_.exposed = seconds(times.exposed);
     own_.bytes = static_cast<double>(times.bytes);
+    own_.codedBytes = static_cast<double>(times.codedBytes);
+    own_.uncodedBytes = static_cast<double>(times.uncodedBytes);
     const TrainingMemory memory = training_->memory();
     own_.parameters = static_cast<double>(memory.parameters);
     own_.gradients = static_cast<double>(memory.gradients);

@@ -22,8 +22,10 @@ struct RankSummary {
   double seconds = 0;  ///< of all steps
   double loading = 0;  ///< of that, making batches
   double communicating = 0;
-  double exposed = 0;  ///< of that, waiting
-  double bytes = 0;    ///< of tensors given to operations
+  double exposed = 0;       ///< of that, waiting
+  double bytes = 0;         ///< of tensors given to operations
+  double codedBytes = 0;    ///< sent through a codec
+  double uncodedBytes = 0;  ///< what these would have been without it
   double parameters = 0;
   double gradients = 0;
   double optimizer = 0;

@@ -171,6 +171,12 @@ std::string summaryText(const TrainCommand& command, const TrainingOutcome& outc
   text +=
       format("tensors given to operations: %s a step and rank\n",
              megabytes(slowest(outcome).bytes / static_cast<double>(outcome.steps.size())).c_str());
+  const RankSummary& own = outcome.ranks.front();
+  if (own.codedBytes > 0) {
+    text += format("gradients sent as %s: %s of %s a step, by rank 0\n", command.codec.c_str(),
+                   megabytes(own.codedBytes / static_cast<double>(outcome.steps.size())).c_str(),
+                   megabytes(own.uncodedBytes / static_cast<double>(outcome.steps.size())).c_str());
+  }
   if (outcome.skipped > 0) {
     text += format("skipped steps: %llu (gradients that were infinite or NaN)\n",
                    static_cast<unsigned long long>(outcome.skipped));

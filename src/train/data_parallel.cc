@@ -72,7 +72,7 @@ TrainingBase::Held DataParallel::held(std::size_t unit) const {
 
 CommunicationTimes DataParallel::times() const {
   const BucketTimes times = buckets_.times();
-  return {times.communicating, times.exposed, times.bytes};
+  return {times.communicating, times.exposed, times.bytes, times.codedBytes, times.uncodedBytes};
 }
 
 }  // namespace rondo::train

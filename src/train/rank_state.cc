@@ -14,9 +14,15 @@ namespace {
 /// "RONDORST" as a number, which also tells the byte order.
 constexpr std::uint64_t kMagic = 0x5453524f444e4f52U;
 
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  if (more.empty()) return;
+  const std::size_t size = bytes.size();
+  bytes.resize(size + more.size());
+  std::memcpy(bytes.data() + size, more.data(), more.size());
+}
+
 void append(std::vector<std::byte>& bytes, std::uint64_t word) {
-  const auto view = std::as_bytes(std::span(&word, 1));
-  bytes.insert(bytes.end(), view.begin(), view.end());
+  append(bytes, std::as_bytes(std::span(&word, 1)));
 }
 
 /// Takes words and bytes off a span; what is not there is zero, and remembered.
@@ -65,7 +71,7 @@ std::vector<std::byte> RankState::bytes() const {
   append(bytes, feedbacks.size());
   for (const std::vector<std::byte>& feedback : feedbacks) {
     append(bytes, feedback.size());
-    bytes.insert(bytes.end(), feedback.begin(), feedback.end());
+    append(bytes, feedback);
   }
   return bytes;
 }

@@ -254,6 +254,11 @@ void ZeroTraining::finishGradients() {
   reductions_.drain();
   throwIfFailed(result);
   if (options_.buckets.overlap) times_.exposed += Clock::now() - begin;
+  for (const Unit& unit : units_) {
+    if (!unit.coded) continue;
+    times_.codedBytes += unit.coded->report().wireBytes;
+    times_.uncodedBytes += unit.coded->report().plainBytes;
+  }
   const bool missing =
       options_.buckets.missing == MissingGradient::kError && ledger_.anyMissing(comm_);
   const std::string problem = missing ? ledger_.describeMissing(comm_) : std::string();

@@ -80,6 +80,8 @@ struct CommunicationTimes {
   std::chrono::nanoseconds communicating{0};  ///< operations under way, with waiting for others
   std::chrono::nanoseconds exposed{0};        ///< of that, while the program waited
   std::size_t bytes = 0;                      ///< of tensors given to operations
+  std::size_t codedBytes = 0;                 ///< that this rank sent through a codec
+  std::size_t uncodedBytes = 0;               ///< that these would have been without it
 };
 
 /// The part of `elems` elements that a rank holds where they are shared: equal parts, rounded up,
