@@ -142,6 +142,24 @@ def compressed():
             assert again == {step: loss for step, loss in found.items() if int(step) > 20}, (again, found)
 
 
+def kept_for_long():
+    """200 steps follow one rank's to 1e-4; after 500, int8 with error feedback is within 2 % of no compression."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = train(folder, "--ranks", "4", "--parallel", "zero3", "--steps", "200", "--sample", "0", "--compare")
+        difference = float(re.search(r"largest difference of the losses: (\S+) of the loss", text)[1])
+        assert 0 < difference < 1e-4, text
+
+        def late_loss(*arguments):
+            """Mean of the last 50 of 500 steps, as single batches differ more than runs do."""
+            found = losses(train(folder, "--ranks", "4", "--steps", "500", "--log-every", "1", "--sample", "0",
+                                 *arguments))
+            return sum(float(found[str(step)]) for step in range(451, 501)) / 50
+        plain = late_loss("--parallel", "dp")
+        for stage in ("dp", "zero2"):
+            coded = late_loss("--parallel", stage, "--codec", "int8")
+            assert abs(coded - plain) <= 0.02 * plain, (stage, coded, plain)
+
+
 def resumed_exactly():
     """With the same ranks, resuming continues the same losses; with others and another stage, close ones."""
     with tempfile.TemporaryDirectory() as folder:
@@ -185,8 +203,8 @@ def wrong_arguments():
 
 
 if __name__ == "__main__":
-    checks = {check.__name__: check for check in (compared_and_reported, compressed, every_stage, killed_and_resumed,
-                                                  resumed_exactly, wrong_arguments)}
+    checks = {check.__name__: check for check in (compared_and_reported, compressed, every_stage, kept_for_long,
+                                                  killed_and_resumed, resumed_exactly, wrong_arguments)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = os.path.abspath(sys.argv[1])

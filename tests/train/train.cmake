@@ -22,8 +22,8 @@ rondo_add_test(train_checkpoint_test LABELS train multiprocess fault TIMEOUT 300
 find_package(Python3 3.9 COMPONENTS Interpreter)
 if(Python3_FOUND)
   # The command rondo-train; each check is a function of `command_test.py`.
-  foreach(check IN ITEMS compared_and_reported compressed every_stage killed_and_resumed resumed_exactly
-      wrong_arguments)
+  foreach(check IN ITEMS compared_and_reported compressed every_stage kept_for_long killed_and_resumed
+      resumed_exactly wrong_arguments)
     rondo_add_command_test(train_${check} LABELS train TIMEOUT 300
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/command_test.py
         $<TARGET_FILE:rondo_train_command> ${check})
