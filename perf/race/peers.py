@@ -193,6 +193,24 @@ def gloo() -> Peer:
                 "gloo.cc", ["/usr/include/gloo/allreduce.h"], None, KEEP_MEMORY)
 
 
+# Between processes that reach each other by TCP over the loopback interface only: for ./links.
+LOOPBACK = {"RONDO_TRANSPORT": "tcp", "RONDO_INTERFACE": "lo"}
+
+
+def link_peers() -> Dict[str, Peer]:
+    """Who races over a link of limited rate. The codecs' tables are theirs alone."""
+    open_mpi_tcp = {"pml": "ob1", "btl": "tcp,self", "btl_tcp_if_include": "lo"}
+    peers = [
+        Peer(RONDO, "race_rondo_processes", environment=LOOPBACK),
+        *(Peer(f"{RONDO}-{codec}", "race_rondo_coded",
+               environment={**LOOPBACK, "RACE_CODEC": codec}) for codec in ("int8", "fp16")),
+        debian_open_mpi("openmpi", open_mpi_tcp, {}),
+        debian_mpich("mpich", {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}),
+        gloo(),
+    ]
+    return {peer.name: peer for peer in peers}
+
+
 RONDO = "rondo"
 IDEAL = "ideal"
 # Whose ranks read each other's buffers, as the ideal's do: compared with that, in a table of theirs.

@@ -2,6 +2,7 @@
 #include "perf/race/harness/values.h"
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -86,6 +87,21 @@ TEST_P(Values, AnOldResultIsWrong) {
   const Buffers buffers(operation(), type(), 0, 1);
   std::memcpy(buffers.work.recv, buffers.work.send, buffers.work.bytes());
   EXPECT_EQ(wrongElements(buffers.work, buffers.work.recv, kSalt + 1), buffers.work.recvCount());
+}
+
+// What a codec rounds is forgiven, and no more; NaN never.
+TEST(ValuesThatAreRounded, MayBeOffByTheTolerance) {
+  const Buffers buffers(Operation::kAllReduce, DataType::kFloat32, 0, 1);
+  std::memcpy(buffers.work.recv, buffers.work.send, buffers.work.bytes());
+  std::vector<float> result(buffers.work.count);
+  std::memcpy(result.data(), buffers.work.recv, buffers.work.bytes());
+  result[0] += 0.25F;
+  result[1] -= 0.25F;
+  result[2] = std::numeric_limits<float>::quiet_NaN();
+  const auto* const bytes = reinterpret_cast<const std::byte*>(result.data());
+  EXPECT_EQ(wrongElements(buffers.work, bytes, kSalt), 3u);
+  EXPECT_EQ(wrongElements(buffers.work, bytes, kSalt, 0.2F), 3u);
+  EXPECT_EQ(wrongElements(buffers.work, bytes, kSalt, 0.3F), 1u);
 }
 
 // Two ranks' sum is neither rank's input, and a gather of blocks in the wrong order is noticed.

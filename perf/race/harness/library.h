@@ -32,6 +32,9 @@ class Library {
   /// Where `run` leaves the result, if not at `work.recv`.
   virtual const std::byte* result(const Work& work) const { return work.recv; }
 
+  /// How far elements of a float result may be off.
+  virtual float tolerance(const Work& /*work*/) const { return 0; }
+
   /// A buffer of the rank, owned by the library's object. Private memory as a program has it,
   /// unless the library is about something else.
   virtual std::byte* allocate(std::size_t bytes);

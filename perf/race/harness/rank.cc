@@ -75,7 +75,7 @@ class Racer {
     fillBuffers(work, salt);
     meeting_.barrier();
     library_.run(work);
-    return meeting_.sum(wrongElements(work, library_.result(work), salt));
+    return meeting_.sum(wrongElements(work, library_.result(work), salt, library_.tolerance(work)));
   }
 
   static void print(

@@ -1,6 +1,7 @@
 #include "perf/race/harness/values.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -14,12 +15,11 @@ namespace {
 /// that a block in a wrong place shows. Every partial sum over 64 ranks is below 128, and bfloat16
 /// counts in ones up to 256.
 constexpr std::size_t kPeriod = 13;
-constexpr int kHighest = 6;
 
 /// Element `index` of `rank`'s whole input, -6 to 6.
 int inputValue(int rank, std::size_t index, int salt) {
   const std::size_t mixed = static_cast<std::size_t>(rank * 5 + salt) + index * 3;
-  return static_cast<int>(mixed % kPeriod) - kHighest;
+  return static_cast<int>(mixed % kPeriod) - kHighestInput;
 }
 
 int summedValue(int ranks, std::size_t index, int salt) {
@@ -59,10 +59,12 @@ class Pattern {
                  [&](std::byte* at, std::size_t bytes) { std::memcpy(at, block_.data(), bytes); });
   }
 
-  std::uint64_t differences(const std::byte* place, std::size_t count) const {
+  /// @param tolerance of floats only
+  std::uint64_t differences(const std::byte* place, std::size_t count, float tolerance = 0) const {
     std::uint64_t different = 0;
     forEachBlock(place, count, [&](const std::byte* at, std::size_t bytes) {
-      if (std::memcmp(at, block_.data(), bytes) != 0) different += differencesInBlock(at, bytes);
+      if (std::memcmp(at, block_.data(), bytes) != 0)
+        different += differencesInBlock(at, bytes, tolerance);
     });
     return different;
   }
@@ -77,12 +79,21 @@ class Pattern {
     }
   }
 
-  std::uint64_t differencesInBlock(const std::byte* at, std::size_t bytes) const {
+  std::uint64_t differencesInBlock(const std::byte* at, std::size_t bytes, float tolerance) const {
     std::uint64_t different = 0;
     for (std::size_t i = 0; i < bytes; i += elementBytes_) {
-      different += std::memcmp(at + i, &block_[i], elementBytes_) != 0 ? 1u : 0u;
+      if (std::memcmp(at + i, &block_[i], elementBytes_) == 0) continue;
+      if (tolerance == 0 || !near(at + i, &block_[i], tolerance)) ++different;
     }
     return different;
+  }
+
+  /// False for NaN.
+  static bool near(const std::byte* one, const std::byte* other, float tolerance) {
+    float values[2];
+    std::memcpy(&values[0], one, sizeof(float));
+    std::memcpy(&values[1], other, sizeof(float));
+    return std::abs(values[0] - values[1]) <= tolerance;
   }
 
   std::size_t elementBytes_;
@@ -129,16 +140,16 @@ void fillBuffers(const Work& work, int salt) {
   inputPattern(work, work.rank, start, salt).write(work.send, work.sendCount());
 }
 
-std::uint64_t wrongElements(const Work& work, const std::byte* result, int salt) {
+std::uint64_t wrongElements(const Work& work, const std::byte* result, int salt, float tolerance) {
   switch (work.operation) {
     case Operation::kReduce:
       if (!work.isRoot()) return 0;
       [[fallthrough]];
     case Operation::kAllReduce:
-      return sumPattern(work, 0, salt).differences(result, work.count);
+      return sumPattern(work, 0, salt).differences(result, work.count, tolerance);
     case Operation::kReduceScatter:
       return sumPattern(work, blockStart(work, work.rank), salt)
-          .differences(result, work.blockCount);
+          .differences(result, work.blockCount, tolerance);
     case Operation::kAllGather:
       return wrongBlocks(work, result, salt, [&](int rank) { return blockStart(work, rank); });
     case Operation::kAllToAll:
