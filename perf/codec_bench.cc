@@ -9,7 +9,6 @@
 // `share` is that bound's time over the measured time. Both are measured in turns within each
 // repetition, because the machine's speed drifts; use the medians.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <random>
 #include <string>
@@ -18,12 +17,12 @@
 #include <benchmark/benchmark.h>
 
 #include "kernels/host/block_coder.h"
+#include "perf/timing.h"
 
 namespace rondo {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using host::BlockCoder;
 using host::SimdTarget;
 
@@ -34,23 +33,13 @@ enum class Work { kEncode, kDecode, kAddDecoded };
 
 constexpr const char* kWorkNames[] = {"encode", "decode", "accumulate"};
 
-/// Each timing is long against the clock and short against a scheduler's slice, if that can be.
+/// Of calls with a buffer of `elems` elements.
 template <class Body>
-double secondsPerCall(std::size_t elems, const Body& body) {
-  const int calls = elems == kCachedElems ? 32 : 1;
-  const auto start = Clock::now();
-  for (int i = 0; i < calls; ++i) {
+double secondsPerCallOn(std::size_t elems, const Body& body) {
+  return secondsPerCall(elems == kCachedElems ? 32 : 1, [&] {
     body();
     benchmark::ClobberMemory();
-  }
-  const std::chrono::duration<double> elapsed = Clock::now() - start;
-  return elapsed.count() / calls;
-}
-
-double medianOf(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  });
 }
 
 std::size_t touchedBytes(Codec codec, Work work, std::size_t elems) {
@@ -112,10 +101,10 @@ void measure(
   std::vector<double> copyTimes;
   for (auto unused : state) {
     (void)unused;
-    copyTimes.push_back(
-        secondsPerCall(elems, [&] { std::memcpy(buffers.copy(), values, elems * sizeof(float)); }));
+    copyTimes.push_back(secondsPerCallOn(
+        elems, [&] { std::memcpy(buffers.copy(), values, elems * sizeof(float)); }));
     times.push_back(
-        secondsPerCall(elems, [&] { workOnRun(coder, work, elems, values, buffers.run()); }));
+        secondsPerCallOn(elems, [&] { workOnRun(coder, work, elems, values, buffers.run()); }));
     state.SetIterationTime(times.back());
     // Sums grow; none shall become infinite.
     if (work == Work::kAddDecoded) std::fill_n(values, elems, 0.0f);

@@ -6,8 +6,6 @@
 // memcpy of S bytes moves 2 S, a 2 -> 1 combine moves 3 S, so a combine that is limited by memory
 // takes 1.5 times memcpy. `share` is that bound's time over the measured time. The two are measured
 // in turns within each repetition, because the machine's speed drifts; use the medians.
-#include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <random>
 #include <string>
@@ -16,12 +14,12 @@
 #include <benchmark/benchmark.h>
 
 #include "kernels/host/combine.h"
+#include "perf/timing.h"
 
 namespace rondo {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using host::CombineFn;
 using host::Operand;
 using host::SimdTarget;
@@ -59,20 +57,11 @@ class Buffers {
 };
 
 template <class Body>
-double secondsPerCall(const Body& body) {
-  const auto start = Clock::now();
-  for (int i = 0; i < kCallsPerTiming; ++i) {
+double secondsPerCallOf(const Body& body) {
+  return secondsPerCall(kCallsPerTiming, [&] {
     body();
     benchmark::ClobberMemory();
-  }
-  const std::chrono::duration<double> elapsed = Clock::now() - start;
-  return elapsed.count() / kCallsPerTiming;
-}
-
-double medianOf(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  });
 }
 
 void combineTwo(benchmark::State& state, DataType type, ReduceOp op, SimdTarget target) {
@@ -86,8 +75,9 @@ void combineTwo(benchmark::State& state, DataType type, ReduceOp op, SimdTarget 
   std::vector<double> copyTimes;
   for (auto unused : state) {
     (void)unused;
-    copyTimes.push_back(secondsPerCall([&] { std::memcpy(buffers.at(2), buffers.at(0), kBytes); }));
-    combineTimes.push_back(secondsPerCall([&] { function(args); }));
+    copyTimes.push_back(
+        secondsPerCallOf([&] { std::memcpy(buffers.at(2), buffers.at(0), kBytes); }));
+    combineTimes.push_back(secondsPerCallOf([&] { function(args); }));
     state.SetIterationTime(combineTimes.back());
   }
   const double combineTime = medianOf(combineTimes);

@@ -2,22 +2,20 @@
 // as the all-reduce alone takes, with it beside. Run it by perf/overlap, over a link that is slower
 // than the processors.
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "perf/timing.h"
 #include "rondo/rondo.hpp"
 
 namespace {
 
-using Seconds = std::chrono::duration<double>;
+using rondo::medianTogether;
 
 constexpr int kRanks = 2;
 constexpr int kRounds = 7;
@@ -29,27 +27,10 @@ void compute(long rounds) {
     value = value * 1.000000001;
 }
 
-Seconds timeOf(const std::function<void()>& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::steady_clock::now() - start;
-}
-
-/// The median over rounds that both ranks begin together.
-Seconds median(const rondo::Communicator& comm, const std::function<void()>& body) {
-  std::vector<Seconds> times;
-  for (int round = 0; round < kRounds; ++round) {
-    comm.barrier();
-    times.push_back(timeOf(body));
-  }
-  std::ranges::nth_element(times, times.begin() + kRounds / 2);
-  return times[kRounds / 2];
-}
-
 /// Rounds of compute() that take `time` while both ranks compute.
-long roundsFor(Seconds time, const rondo::Communicator& comm) {
+long roundsFor(double time, const rondo::Communicator& comm) {
   constexpr long kTrial = 20'000'000;
-  const Seconds trial = median(comm, [] { compute(kTrial); });
+  const double trial = medianTogether(comm, kRounds, [] { compute(kTrial); });
   return static_cast<long>(kTrial * (time / trial));
 }
 
@@ -57,23 +38,23 @@ void measure(const rondo::Communicator& comm, std::size_t bytes) {
   std::vector<float> data(bytes / sizeof(float));
   const rondo::Stream stream;
   comm.allReduce(data);  // connections are made
-  const Seconds alone = median(comm, [&] { comm.allReduce(data); });
+  const double alone = medianTogether(comm, kRounds, [&] { comm.allReduce(data); });
   const long rounds = roundsFor(alone, comm);
-  const Seconds computing = median(comm, [&] { compute(rounds); });
-  const Seconds oneByOne = median(comm, [&] {
+  const double computing = medianTogether(comm, kRounds, [&] { compute(rounds); });
+  const double oneByOne = medianTogether(comm, kRounds, [&] {
     comm.allReduce(data);
     compute(rounds);
   });
-  const Seconds overlapped = median(comm, [&] {
+  const double overlapped = medianTogether(comm, kRounds, [&] {
     comm.on(stream).allReduce(data);
     compute(rounds);
     stream.synchronize();
   });
   if (comm.rank() != 0) return;
-  std::printf("all-reduce of %zu bytes alone    %8.1f ms\n", bytes, 1e3 * alone.count());
-  std::printf("computing alone                  %8.1f ms\n", 1e3 * computing.count());
-  std::printf("one after the other              %8.1f ms\n", 1e3 * oneByOne.count());
-  std::printf("all-reduce on a stream beside it %8.1f ms\n", 1e3 * overlapped.count());
+  std::printf("all-reduce of %zu bytes alone    %8.1f ms\n", bytes, 1e3 * alone);
+  std::printf("computing alone                  %8.1f ms\n", 1e3 * computing);
+  std::printf("one after the other              %8.1f ms\n", 1e3 * oneByOne);
+  std::printf("all-reduce on a stream beside it %8.1f ms\n", 1e3 * overlapped);
   std::printf("beside it / alone                %8.2f\n", overlapped / alone);
 }
 
