@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <numeric>
@@ -97,10 +96,6 @@ MarkLedger ledgerOf(const std::vector<GradientSpec>& tensors, int rank) {
   for (const GradientSpec& tensor : tensors)
     marked.push_back({tensor.name, tensor.uses});
   return {"gradients", std::move(marked), rank};
-}
-
-void toStderr(const std::string& line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
 }
 
 }  // namespace
@@ -242,22 +237,12 @@ class GradientBuckets::Impl {
   }
 
   void startWatch() {
-    std::vector<std::string> names;
-    for (const GradientSpec& tensor : tensors_)
-      names.push_back(tensor.name);
-    watch_.emplace(
-        comm_.split(0, rank_), std::move(names), options_.stallAfter, [this] { return progress(); },
-        options_.onStall ? options_.onStall : toStderr);
-  }
-
-  PassProgress progress() const {
-    const std::lock_guard lock(mutex_);
-    PassProgress progress{ledger_.pass(), {}};
-    for (std::size_t index = 0; index < ledger_.size(); ++index) {
-      const Mark mark = ledger_.of(index);
-      progress.ready.push_back(mark == Mark::kReady || mark == Mark::kUnused ? 1 : 0);
-    }
-    return progress;
+    const auto progress = [this] {
+      const std::lock_guard lock(mutex_);
+      return progressOf(ledger_);
+    };
+    watch_.emplace(comm_.split(0, rank_), ledger_.names(), options_.stallAfter, progress,
+                   options_.onStall);
   }
 
   std::byte* placeOf(std::size_t index) const {

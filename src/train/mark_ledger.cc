@@ -16,6 +16,13 @@ bool isMissing(Mark mark) {
 MarkLedger::MarkLedger(std::string what, std::vector<MarkedTensor> tensors, int rank)
     : what_(std::move(what)), tensors_(std::move(tensors)), rank_(rank), states_(tensors_.size()) {}
 
+std::vector<std::string> MarkLedger::names() const {
+  std::vector<std::string> names;
+  for (const MarkedTensor& tensor : tensors_)
+    names.push_back(tensor.name);
+  return names;
+}
+
 bool MarkLedger::markReady(std::size_t tensor) {
   State& state = states_.at(tensor);
   const int uses = tensors_[tensor].uses;

@@ -34,6 +34,9 @@ class MarkLedger {
 
   std::uint64_t pass() const { return pass_; }
 
+  /// Of all tensors.
+  std::vector<std::string> names() const;
+
   /// Notes a use. True if it was the last one of the tensor in this pass.
   /// @errors thrown, InvalidUsage: it had no use left, or was said to be unused.
   bool markReady(std::size_t tensor);

@@ -1,6 +1,7 @@
 #include "src/train/stall_watch.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -22,7 +23,20 @@ bool has(const PassProgress& progress, std::uint64_t pass, std::size_t tensor) {
   return progress.pass > pass || (progress.pass == pass && progress.ready[tensor] != 0);
 }
 
+void toStderr(const std::string& line) {
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
 }  // namespace
+
+PassProgress progressOf(const MarkLedger& ledger) {
+  PassProgress progress{ledger.pass(), {}};
+  for (std::size_t tensor = 0; tensor < ledger.size(); ++tensor) {
+    const Mark mark = ledger.of(tensor);
+    progress.ready.push_back(mark == Mark::kReady || mark == Mark::kUnused ? 1 : 0);
+  }
+  return progress;
+}
 
 std::string describeStall(const std::vector<PassProgress>& now,
                           const std::vector<PassProgress>& before,
@@ -58,7 +72,7 @@ StallWatch::StallWatch(Communicator comm,
       names_(std::move(names)),
       period_(period),
       progress_(std::move(progress)),
-      report_(std::move(report)),
+      report_(report ? std::move(report) : toStderr),
       thread_([this] { serve(); }) {}
 
 StallWatch::~StallWatch() {

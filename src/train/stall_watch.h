@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rondo/rondo.hpp"
+#include "src/train/mark_ledger.h"
 
 namespace rondo::train {
 
@@ -26,6 +27,8 @@ struct PassProgress {
 
   friend bool operator==(const PassProgress&, const PassProgress&) = default;
 };
+
+PassProgress progressOf(const MarkLedger& ledger);
 
 /// The report on ranks that stand still, or nothing if none waits for another. Pure.
 /// @param now, before what the ranks told in this round and in the last one
@@ -39,7 +42,7 @@ class StallWatch {
   /// @param comm     used by the watch alone; not yet by the other ranks' either
   /// @param period   between two rounds
   /// @param progress of this rank; called by the watch's thread
-  /// @param report   receives each new report; called by the watch's thread
+  /// @param report   receives each new report; called by the watch's thread. Empty: stderr does
   StallWatch(Communicator comm,
              std::vector<std::string> names,
              std::chrono::milliseconds period,

@@ -39,6 +39,16 @@ ZeroTraining::ZeroTraining(const Communicator& comm,
   for (std::size_t unit = 0; unit < layout_.units(); ++unit)
     units_.push_back(makeUnit(unit));
   left_ = units_.size();
+  if (options_.buckets.stallAfter.count() > 0) startWatch();
+}
+
+void ZeroTraining::startWatch() {
+  const auto progress = [this] {
+    const std::lock_guard lock(mutex_);
+    return progressOf(ledger_);
+  };
+  watch_.emplace(comm_.split(0, rank_), ledger_.names(), options_.buckets.stallAfter, progress,
+                 options_.buckets.onStall);
 }
 
 /// Of a pass that was not ended, or in which something has thrown, others may wait for operations
@@ -196,7 +206,10 @@ void ZeroTraining::makeGradients(Unit& unit) {
 }
 
 void ZeroTraining::ready(std::size_t parameter) {
-  if (!ledger_.markReady(parameter)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ledger_.markReady(parameter)) return;
+  }
   --units_[layout_[parameter].unit].incomplete;
   if (synchronizing_ && options_.buckets.overlap) launchComplete();
 }
@@ -269,7 +282,10 @@ void ZeroTraining::finishGradients() {
 }
 
 void ZeroTraining::endPass() {
-  ledger_.endPass(synchronizing_);
+  {
+    const std::lock_guard lock(mutex_);
+    ledger_.endPass(synchronizing_);
+  }
   for (std::size_t unit = 0; unit < units_.size(); ++unit)
     units_[unit].incomplete = layout_.firstOf(unit + 1) - layout_.firstOf(unit);
   left_ = units_.size();

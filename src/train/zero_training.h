@@ -9,12 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "src/train/coded_exchange.h"
 #include "src/train/completion_thread.h"
+#include "src/train/stall_watch.h"
 #include "src/train/training_base.h"
 
 namespace rondo::train {
@@ -100,6 +102,7 @@ class ZeroTraining final : public TrainingBase {
   Unit makeUnit(std::size_t unit);
   std::vector<std::size_t> tensorCounts(std::size_t unit, std::size_t reducedElems) const;
   std::uint64_t fingerprint() const;
+  void startWatch();
   void makeGradients(Unit& unit);
   void endPass();
   void launchComplete();
@@ -113,6 +116,7 @@ class ZeroTraining final : public TrainingBase {
   std::optional<std::size_t> nextAcquire() const;
 
   const Communicator gatherComm_;
+  mutable std::mutex mutex_;  // guards the ledger's changes, which the watch looks at
   MarkLedger ledger_;
   std::vector<Unit> units_;
   std::size_t left_ = 0;  // units whose reduction was not begun in this pass: 0 .. left_ - 1
@@ -128,6 +132,7 @@ class ZeroTraining final : public TrainingBase {
   Stream gatherStream_;
   CompletionThread reductions_;
   CompletionThread gathers_;
+  std::optional<StallWatch> watch_;  // destroyed first: it reads the ledger
 };
 
 }  // namespace rondo::train

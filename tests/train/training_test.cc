@@ -6,7 +6,9 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -399,6 +401,32 @@ TEST(Stages, NameTensorsThatWereForgotten) {
       EXPECT_EQ(parametersOf(*training), std::vector<float>(8, -2.0F));
     }
   });
+}
+
+TEST(Stages, ReportRanksThatStandStill) {
+  std::mutex mutex;
+  int reports = 0;
+  runRanks(3, [&](const Communicator& comm) {
+    TrainingOptions options = plainSgd(2);
+    options.buckets.stallAfter = std::chrono::milliseconds{50};
+    options.buckets.onStall = [&](const std::string& line) {
+      const std::lock_guard lock(mutex);
+      if (line.find("w1: missing on rank 1, ready on ranks 0, 2") != std::string::npos) ++reports;
+    };
+    const auto training = makeTraining(
+        comm, {{.name = "w0", .count = 5, .unit = 0}, {.name = "w1", .count = 5, .unit = 1}},
+        options);
+    training->initialize([](const ParameterSpec&, std::span<float>) {});
+    const auto reported = [&] {
+      const std::lock_guard lock(mutex);
+      return reports >= 3;
+    };
+    while (comm.rank() == 1 && !reported() && comm.asyncError() == rondoSuccess)
+      std::this_thread::yield();
+    pass(*training, [](std::size_t, std::size_t) { return 1.0F; });
+    training->step(0.1);
+  });
+  EXPECT_GE(reports, 3);
 }
 
 TEST(Stages, MustBeTheSameOnAllRanks) {

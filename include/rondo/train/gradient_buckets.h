@@ -85,7 +85,7 @@ struct BucketOptions {
   /// reports it, within twice the time. 0: never.
   std::chrono::milliseconds stallAfter{30000};
   /// Receives the report: a line that names tensors and missing ranks. Called by a thread of the
-  /// buckets', which may not use these. Empty: written to stderr.
+  /// library's, which may not use the buckets. Empty: written to stderr.
   std::function<void(const std::string&)> onStall;
 };
 

@@ -53,8 +53,8 @@ struct TrainingOptions {
   /// Gradients longer than this, over all parameters, are shortened to it. 0: never.
   double maxNorm = 0;
   LossScale lossScale{};
-  /// Stage 0: all of it; stages 1 to 3: `overlap` and `compression`. What is gathered is not
-  /// compressed.
+  /// Stage 0: all of it; stages 1 to 3: `overlap`, `compression`, and when to report ranks that
+  /// stand still. What is gathered is not compressed.
   BucketOptions buckets{};
 };
 
