@@ -3,7 +3,7 @@
 add_library(rondo_train_harness STATIC ${CMAKE_CURRENT_LIST_DIR}/rank_threads.cc)
 target_link_libraries(rondo_train_harness PUBLIC rondo_train rondo_collective_harness)
 
-rondo_add_test(train_buckets_test LABELS train TIMEOUT 300
+rondo_add_test(train_buckets_test LABELS train collective TIMEOUT 300
   SOURCES gradient_buckets_test.cc compressed_buckets_test.cc
   LIBRARIES rondo_train_harness GTest::gmock)
 rondo_add_test(train_buckets_process_test LABELS train multiprocess fault
