@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -133,6 +134,36 @@ int countCalls(int rank, const rondoUniqueId_t& id) {
 
 TEST(SteadyState, CallsAskNothingOfTheSystem) {
   ForkedRanks ranks(kRanks, countCalls);
+  ranks.expectSuccess();
+}
+
+/// Where threads of a rank share the lanes they wake each other, and wait, but allocate nothing and
+/// lock nothing on the way.
+int countSharedCalls(int rank, const rondoUniqueId_t& id) {
+  for (const char* const variable : {"RONDO_WORKERS", "RONDO_CHANNELS"})
+    ::setenv(variable, "3", 1);  // NOLINT(concurrency-mt-unsafe): the only thread
+  std::vector<float> input(1 << 16, 1);
+  std::vector<float> output(1 << 16);
+  rondoComm_t comm = joinOrExit(kRanks, rank, id);
+  constexpr int kWarmUps = 20;
+  constexpr int kCalls = 200;
+  for (int call = 0; call < kWarmUps + kCalls; ++call) {
+    if (call == kWarmUps) startCounting();
+    if (rondoAllReduce(input.data(), output.data(), input.size(), rondoFloat32, rondoSum, comm,
+                       nullptr) != rondoSuccess) {
+      return 2;
+    }
+  }
+  const CallCounts counts = stopCounting();
+  if (output.back() != kRanks) return 3;
+  if (counts.allocations == 0 && counts.locks <= kCalls) return 0;
+  std::fprintf(stderr, "in %d calls %lld allocations, %lld locks\n", kCalls,
+               static_cast<long long>(counts.allocations), static_cast<long long>(counts.locks));
+  return 4;
+}
+
+TEST(SteadyState, WorkersAllocateAndLockNothing) {
+  ForkedRanks ranks(kRanks, countSharedCalls);
   ranks.expectSuccess();
 }
 
