@@ -15,6 +15,7 @@
 #include "src/rank_info.h"
 #include "src/rendezvous_keeper.h"
 #include "src/stall.h"
+#include "src/worker_cores.h"
 #include "transports/inproc/thread_group.h"
 
 namespace rondo {
@@ -74,17 +75,21 @@ GatherBytes gatherBy(Exchange& exchange) {
 }
 
 /// Ranks that share processors must not poll: they would keep away the rank they wait for.
-host::WaitPolicy waitPolicy(const PlanFacts& facts) {
+/// @param workers of each rank
+host::WaitPolicy waitPolicy(const PlanFacts& facts, int workers) {
   host::WaitPolicy policy;
-  if (facts.ranks > facts.cpus) {
+  if (facts.ranks * workers > facts.cpus) {
     policy.spinPolls = 0;
     policy.yields = kYieldsOfManyRanks;
   }
   return policy;
 }
 
-PlanFacts withMailboxes(PlanFacts facts, std::size_t bytes) {
-  facts.mailboxBytes = bytes;
+/// What is true of ranks that all share the host's memory, if they do: others have no mailboxes,
+/// and no workers, since data on wires is moved by the thread that waits.
+PlanFacts withMailboxes(PlanFacts facts, bool allShareMemory, std::size_t bytes) {
+  facts.mailboxBytes = allShareMemory ? bytes : 0;
+  if (!allShareMemory) facts.workers = 1;
   return facts;
 }
 
@@ -101,6 +106,7 @@ bool buffersAreApart(const CollectiveCall& call, const RankPlace& place) {
 /// Kernels run one schedule from end to end: nothing in several stages.
 PlanFacts withoutHosts(PlanFacts facts) {
   facts.hosts = nullptr;
+  facts.workers = 1;
   return facts;
 }
 
@@ -170,7 +176,7 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createThreads(
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createInProcess(
     int ranks, const Config& config, const cuda::LaunchGroups& launches) {
   if (ranks < 1) return Status::invalidArgument("ranks is {}: must be at least 1", ranks);
-  const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
+  const PlanFacts facts = factsOfThreads(ranks, config);
   auto group = std::make_shared<inproc::ThreadGroup>(ranks, facts.slotBytes, facts.slotCount);
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -252,10 +258,12 @@ Communicator::Communicator(int rank,
       key_(std::move(key)),
       config_(config),
       mailboxes_(onDevice ? nullptr : makeMailboxEnds(*group_, rank, facts.ranks)),
-      facts_(withMailboxes(facts, mailboxes_ == nullptr ? 0 : config.mailboxBytes)),
+      mostWorkers_(facts.workers),
+      facts_(withMailboxes(facts, mailboxes_ != nullptr, config.mailboxBytes)),
       deviceFacts_(withoutHosts(facts_)),
       settings_(PlanSettings::of(config)),
-      waitPolicy_(waitPolicy(facts)),
+      waitPolicy_(waitPolicy(facts, 1)),
+      crewPolicy_(waitPolicy(facts, facts.workers)),
       order_(std::make_shared<OperationOrder>(group_->failedFlag())),
       ends_(rank, group_, config.stores, onDevice ? kHostChannel : 0),
       messageEnds_(rank, group_, config.stores, kMessageChannel),
@@ -564,11 +572,28 @@ Result<PreparedOperation*> Communicator::prepare(const CollectiveCall& call) {
   Result<PreparedOperation> operation = makeOperation(request, call);
   RONDO_RETURN_IF_ERROR(operation.status());
   RONDO_LOG(kDebug, kPlanner, LogContext{rank_, config_.name},
-            "{} type {} count {} uses {} channels {} chunk elements {}",
+            "{} type {} count {} uses {} channels {} chunk elements {} workers {}",
             collectiveName(request.collective), dataTypeName(request.type), request.count,
             algorithmInfo(operation->plan.algorithm).name, operation->plan.channels,
-            operation->plan.chunkElems);
+            operation->plan.chunkElems, operation->plan.workers);
+  engageCrew(*operation);
   return prepared_.keep(*std::move(operation));
+}
+
+void Communicator::engageCrew(PreparedOperation& operation) {
+  // Connections over wires are moved by the thread that waits, which knows nothing of others.
+  if (operation.plan.workers == 1 || group_->needsProgress()) return;
+  if (crew_ == nullptr) {
+    crew_ =
+        std::make_unique<WorkerCrew>(crewPolicy_, group_->failedFlag(), group_->waitPlace(rank_));
+  }
+  const Status grown = crew_->grow(static_cast<std::size_t>(operation.plan.workers - 1));
+  if (!grown.ok()) {
+    RONDO_LOG(kWarn, kExecutor, (LogContext{rank_, config_.name}),
+              "an operation is carried out by {} threads, not {}: {}", crew_->helpers() + 1,
+              operation.plan.workers, grown.message());
+  }
+  if (crew_->helpers() > 0) operation.crew = crew_.get();
 }
 
 Result<PreparedOperation> Communicator::makeOperation(const PlanRequest& request,
@@ -646,7 +671,8 @@ host::Work Communicator::makeWork(const PreparedOperation& operation,
 }
 
 Status Communicator::superviseRun(PreparedOperation& operation, const host::Work& work) {
-  host::Waiter waiter(waitPolicy_, group_->failedFlag(), group_->waitPlace(rank_));
+  host::Waiter waiter(operation.crew == nullptr ? waitPolicy_ : crewPolicy_, group_->failedFlag(),
+                      group_->waitPlace(rank_));
   Watch watch;
   for (;;) {
     const host::RunOutcome outcome = operation.run(work, waiter);

@@ -32,6 +32,7 @@
 #include "src/split.h"
 #include "src/stall.h"
 #include "src/status.h"
+#include "src/worker_crew.h"
 #include "transports/call_record.h"
 #include "transports/rank_group.h"
 
@@ -254,6 +255,8 @@ class Communicator {
   template <class Operation>
   void awaitReaders(Operation& operation);
   Status superviseRun(PreparedOperation& operation, const host::Work& work);
+  /// Has helper threads share the lanes of `operation`, if its plan wants that.
+  void engageCrew(PreparedOperation& operation);
   /// A slot of the peer belongs to another call.
   Status failMismatch(const host::Blocked& blocked);
   /// Whom a stalled operation waits for; -1: nobody. If it is for some who shall take what was
@@ -286,14 +289,17 @@ class Communicator {
   const ForkMark forkMark_;
   const Config config_;
   const std::unique_ptr<MailboxEnds> mailboxes_;  // null: there are none
+  const int mostWorkers_;                         // of this rank, and of those split off
   const PlanFacts facts_;
   const PlanFacts deviceFacts_;  // of operations on device memory
   const PlanSettings settings_;
   const host::WaitPolicy waitPolicy_;
+  const host::WaitPolicy crewPolicy_;            // of operations that workers share
   const std::shared_ptr<OperationOrder> order_;  // shared with calls issued on streams
   ConnectionEnds ends_;                          // of the host's memory
   ConnectionEnds messageEnds_;                   // for messages from rank to rank
   MessageState messages_;
+  std::unique_ptr<WorkerCrew> crew_;           // null: no operation has wanted it so far
   PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;
   MemoryRegistrations registrations_;

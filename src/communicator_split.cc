@@ -7,7 +7,7 @@
 #include "src/bootstrap/message_authentication.h"
 #include "src/communicator.h"
 #include "src/log.h"
-#include "src/processors.h"
+#include "src/worker_cores.h"
 #include "transports/inproc/thread_group.h"
 
 namespace rondo {
@@ -80,6 +80,7 @@ Result<std::unique_ptr<Communicator>> Communicator::splitInTurn(int color,
   // The new communicators are where this one is.
   settings.device = config_.device;
   settings.deviceIsLocalRank = false;
+  settings.mostWorkers = mostWorkers_;
   if (inherits) settings.name = fmt::format("{}.{}", config_.name, color);
   return key_.has_value() ? splitProcesses(exchange, **part, color, settings)
                           : splitThreads(exchange, **part, settings);
@@ -106,7 +107,7 @@ Result<std::unique_ptr<Communicator>> Communicator::splitThreads(SplitExchange& 
                                                                  const SplitPart& part,
                                                                  const Config& config) {
   const auto ranks = static_cast<int>(part.members.size());
-  const PlanFacts facts = planFacts(ranks, usableProcessors(), config);
+  const PlanFacts facts = factsOfThreads(ranks, config);
   const Result<std::vector<std::string>> devices = exchange.allGather(
       onDevice() ? std::to_string(device_->launches()->device()->ordinal()) : std::string());
   RONDO_RETURN_IF_ERROR(devices.status());

@@ -45,6 +45,9 @@ struct ChosenSetting {
 /// cuda_ipc is for ranks on devices only, and no class behind transports/transport.h.
 inline constexpr std::array<std::string_view, 4> kTransports = {"cuda_ipc", "shm", "verbs", "tcp"};
 
+/// Most threads that carry out an operation of one rank: each has a channel at least.
+inline constexpr int kMostWorkers = 32;
+
 /// Where and how the ranks that are processes meet.
 struct MeetingSettings {
   std::string interfaces{};  ///< InterfaceRule::pattern
@@ -67,6 +70,7 @@ struct Config {
   std::shared_ptr<const TuningTable> tuning{};  ///< null: none
   bool reproducible = false;
   int channels = 0;            ///< 1 to 32; 0: the planner's choice
+  int workers = 0;             ///< threads of a rank, 1 to 32; 0: by the cores that it has
   std::size_t chunkBytes = 0;  ///< multiple of 64 up to 64 MiB; 0: the planner's choice
   int slotsPerConnection = 0;  ///< 2 to 64; 0: the planner's choice
   /// For all communicators of this process together (transports/slot_account.h); 0: no limit.
@@ -88,6 +92,9 @@ struct Config {
   std::optional<int> device{};
   bool deviceIsLocalRank = false;  ///< the device is the one of the launcher's local rank
   bool blocking = true;            ///< calls wait for what they carry out
+  /// No setting: the most workers without being asked for, as ranks that were split off others
+  /// share the host's cores with them.
+  int mostWorkers = kMostWorkers;
   /// No setting: raised when a communicator that is being made is not wanted any more; null: never.
   std::shared_ptr<std::uint32_t> givenUp{};
   /// Of kernels, for all operations that can use it; empty: the one that seems faster.

@@ -48,6 +48,23 @@ double busyMicros(const RankWork& work, const HostCosts& costs) {
          2 * work.bytes / costs.bytesPerMicro + work.addedBytes / costs.addedBytesPerMicro;
 }
 
+/// The same where workers share the channels. They are no faster than memory is: what all ranks
+/// read from and store to their buffers; slots stay in caches.
+double sharedBusyMicros(const RankWork& work,
+                        const Plan& plan,
+                        const PlanFacts& facts,
+                        const HostCosts& costs) {
+  const double busy = busyMicros(work, costs);
+  if (plan.workers == 1) return busy;
+  const int lanes = (plan.channels + plan.workers - 1) / plan.workers;
+  const double slowest = busy * lanes / plan.channels;
+  const double memory =
+      facts.ranks * (work.bytes + work.addedBytes) / (facts.memoryNodes * costs.nodeBytesPerMicro);
+  // Who asks for workers knows the machine.
+  const double least = facts.workersAsked ? slowest : std::max(slowest, std::min(busy, memory));
+  return least + costs.handOverMicros + (plan.workers - 1) * costs.workerMicros;
+}
+
 /// How the ranks share processors.
 struct Sharing {
   Sharing(const PlanFacts& facts, const HostCosts& costs) {
@@ -181,7 +198,7 @@ double predictMicros(const Plan& plan,
   double hops = 0;
   for (int sample = 0; sample < kSamples; ++sample) {
     const RankWork work = rankWork(plan, request, facts.ranks, sampleOf(sample, facts.ranks));
-    slowest = std::max(slowest, busyMicros(work, costs));
+    slowest = std::max(slowest, sharedBusyMicros(work, plan, facts, costs));
     hops = std::max(hops, work.hops);
   }
   const double share = static_cast<double>(request.count) / plan.channels;

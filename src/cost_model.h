@@ -21,6 +21,10 @@ struct HostCosts {
   double wireHopMicros = 30.0;          ///< a slot from host to host, besides its bytes
   double wireSlotMicros = 5.0;        ///< system calls of a rank for each slot that leaves its host
   double wireBytesPerMicro = 1000.0;  ///< leaving a host, all its ranks together
+  double handOverMicros = 15.0;  ///< until sleeping workers run, and the last one's end is seen
+  double workerMicros = 2.0;     ///< for each of them: a system call that wakes it
+  /// Of a NUMA node's memory, read or written: a rough number, as servers have from 50 to 300 GB/s.
+  double nodeBytesPerMicro = 60000.0;
 };
 
 /// Microseconds from the first rank's call to the last rank's return.

@@ -36,6 +36,9 @@ std::size_t defaultSlotBytes(int ranks, std::size_t slotMemoryBytes) {
 constexpr std::array<std::size_t, 4> kPipelinePieces{1, 2, 4, 8};
 constexpr std::size_t kMinPieceBytes = 8192;
 
+/// Of the predicted time: what several workers must save at least to be woken.
+constexpr double kLeastSavedByWorkers = 0.1;
+
 /// What goes through the stages of two levels at a time, of a rank's part: enough pieces to keep
 /// both levels busy, each large enough that the way there and back between hosts (a tenth of a
 /// millisecond, at 1 GB/s the time of 100 KiB) does not show. Not larger than what stays in a
@@ -368,6 +371,53 @@ bool isFaster(const Plan& one, const Plan& other) {
                   : one.predictedMicros < other.predictedMicros;
 }
 
+/// Whether workers may share the lanes of `plan`: where neither who computes nor the cut into
+/// channels can be told from the result.
+bool mayShareLanes(const Plan& plan, const PlanRequest& request, const PlanFacts& facts) {
+  if (facts.workers < 2 || plan.throughMailboxes || request.varied) return false;
+  if (isTwoLevel(plan.algorithm) || request.coded.has_value()) return false;
+  // A program's function is called by the thread that called the library.
+  if (request.combiner != Combiner::kBuiltIn) return false;
+  return algorithmInfo(plan.algorithm).order != FoldOrder::kHopRounded ||
+         !orderMatters(request.type, request.op);
+}
+
+/// `plan` with channels for `workers`, or with those that were asked for, shared by as many.
+Plan withWorkers(Plan plan,
+                 int workers,
+                 const PlanRequest& request,
+                 const PlanFacts& facts,
+                 const PlanSettings& settings) {
+  const AlgorithmInfo& info = algorithmInfo(plan.algorithm);
+  if (settings.channels == 0)
+    plan.channels = std::min(info.naturalChannels * workers, kMostWorkers);
+  plan.workers = std::min(workers, plan.channels);
+  chooseChunk(info, request, facts, plan);
+  adjustChunk(info, request, facts, settings, plan);
+  return plan;
+}
+
+/// `plan` as workers carry it out, where that is predicted to pay. The algorithm remains: which one
+/// adds, and so the bits of a result, does not depend on the cores that ranks have.
+Plan sharedByWorkers(const Plan& plan,
+                     const PlanRequest& request,
+                     const PlanFacts& facts,
+                     const PlanSettings& settings) {
+  if (!mayShareLanes(plan, request, facts)) return plan;
+  const bool allAsked = facts.workersAsked && settings.channels > 0;
+  if (allAsked) return withWorkers(plan, facts.workers, request, facts, settings);
+  Plan best = plan;
+  best.predictedMicros *= 1 - kLeastSavedByWorkers;
+  int workers = facts.workersAsked ? facts.workers : 2;
+  for (;;) {
+    const Plan shared = withWorkers(plan, workers, request, facts, settings);
+    if (shared.predictedMicros < best.predictedMicros) best = shared;
+    if (workers == facts.workers) break;
+    workers = std::min(2 * workers, facts.workers);
+  }
+  return best.workers > 1 ? best : plan;
+}
+
 }  // namespace
 
 std::size_t callBytes(const PlanRequest& request, int ranks) {
@@ -407,6 +457,15 @@ PlanFacts planFacts(int ranks, int cpus, const Config& config) {
   return facts;
 }
 
+int workersBySettings(const PlanFacts& facts, const Config& config) {
+  const int wished = config.workers > 0 ? config.workers : config.mostWorkers;
+  if (config.slotMemoryBytes == 0 || facts.ranks < 2) return wished;
+  const std::size_t ofChannel = 2 * static_cast<std::size_t>(facts.ranks - 1) *
+                                connectionBytes({facts.slotBytes, facts.slotCount});
+  const std::size_t channels = config.slotMemoryBytes / 4 / ofChannel;
+  return static_cast<int>(std::clamp<std::size_t>(channels, 1, static_cast<std::size_t>(wished)));
+}
+
 std::vector<Candidate> planCandidates(const PlanRequest& request,
                                       const PlanFacts& facts,
                                       const PlanSettings& settings) {
@@ -433,7 +492,7 @@ Result<Plan> makePlan(const PlanRequest& request,
   if (best == nullptr) return noCandidate(candidates, request, rule);
   Plan plan = best->plan;
   plan.throughMailboxes = goesThroughMailboxes(request, facts, rule);
-  return plan;
+  return sharedByWorkers(plan, request, facts, settings);
 }
 
 ScheduleArgs scheduleArgs(

@@ -57,10 +57,17 @@ struct PlanFacts {
   std::size_t mailboxBytes = 0;  ///< most bytes of messages in mailboxes; 0: there are none
   /// Who is where, if there are several hosts; else null. Shared by what is planned by it.
   std::shared_ptr<const HostMap> hosts{};
+  int workers = 1;            ///< most threads that carry out an operation of one rank
+  bool workersAsked = false;  ///< somebody chose their number, whatever cores there are
+  int memoryNodes = 1;        ///< NUMA nodes that the ranks' processors are on
 };
 
 /// The facts that follow from the settings: slot size and number as configured, or the defaults.
 PlanFacts planFacts(int ranks, int cpus, const Config& config);
+
+/// Most workers that a rank would have by its settings, whatever its cores: as many as were asked
+/// for, and no more than have room for their slots in a quarter of the memory that slots may take.
+int workersBySettings(const PlanFacts& facts, const Config& config);
 
 /// What the user asked for.
 struct PlanSettings {
@@ -75,6 +82,9 @@ struct PlanSettings {
 struct Plan {
   AlgorithmId algorithm{};
   int channels = 1;
+  /// Threads of each rank that share the channels, where they may be had; the result does not
+  /// depend on it, and ranks need not agree on it.
+  int workers = 1;
   std::size_t chunkElems = 1;   ///< most elements per slot
   std::size_t grain = 1;        ///< elements in a cache line, or in a slot if those are fewer
   device::Protocol protocol{};  ///< of kernels

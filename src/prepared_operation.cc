@@ -103,6 +103,7 @@ Result<host::StagedLanes> bindStages(TwoLevel operation,
 }  // namespace
 
 void PreparedOperation::restart() {
+  underway = false;
   for (host::Lane& lane : lanes)
     lane.restart();
   for (host::CodedLane& lane : codedLanes)
@@ -114,8 +115,10 @@ void PreparedOperation::restart() {
 host::RunOutcome PreparedOperation::run(const host::Work& work, host::Waiter& waiter) {
   if (mailboxCall.has_value()) return host::runMailboxCall(*mailboxCall, work, waiter);
   if (stages.has_value()) return host::runStages(*stages, work, waiter);
-  return blocks != nullptr ? host::runLanes(std::span(codedLanes), work, waiter)
-                           : host::runLanes(std::span(lanes), work, waiter);
+  if (blocks != nullptr) return host::runLanes(std::span(codedLanes), work, waiter);
+  if (crew == nullptr) return host::runLanes(std::span(lanes), work, waiter);
+  const bool begins = !std::exchange(underway, true);
+  return crew->run(std::span(lanes), plan.workers, work, waiter, begins);
 }
 
 host::Turn PreparedOperation::takeTurn(const host::Work& work) {

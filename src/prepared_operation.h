@@ -17,6 +17,7 @@
 #include "src/collective_call.h"
 #include "src/connection_ends.h"
 #include "src/planner.h"
+#include "src/worker_crew.h"
 
 namespace rondo {
 
@@ -29,6 +30,8 @@ struct PreparedOperation {
   std::optional<host::StagedLanes> stages;       ///< instead of lanes
   std::vector<host::CodedLane> codedLanes;       ///< the same, of a compressed operation
   std::unique_ptr<const CodedBlocks> blocks;     ///< of such a one; else null
+  WorkerCrew* crew = nullptr;  ///< shares the lanes; null: the calling thread runs all. Not owned
+  bool underway = false;       ///< of what the crew runs: it has begun, and goes on after a stall
 
   /// Goes back to the first step.
   void restart();

@@ -102,6 +102,8 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
 
   void stayAwake() override { parts_.board->waitPlace().stayAwake(); }
 
+  void wake() override { parts_.board->waitPlace().wake(); }
+
   void sleep(std::chrono::microseconds atMost) override;
 
   bool onBoard(int rank) const { return parts_.onBoard[static_cast<std::size_t>(rank)]; }

@@ -9,6 +9,7 @@
 #include "src/path_trials.h"
 #include "src/rank_info.h"
 #include "src/transport_choice.h"
+#include "src/worker_cores.h"
 #include "transports/shm/shm_transport.h"
 #include "transports/tcp/tcp_transport.h"
 #include "transports/verbs/make_transport.h"
@@ -109,6 +110,10 @@ class Joining {
     RankInfo info = describeThisRank(config_);
     info.slotBytes = facts_.slotBytes;
     info.slotCount = facts_.slotCount;
+    const CoreUse cores = coresFor(config_, info.processors);
+    info.cores = cores.cores;
+    info.nodes = cores.nodes;
+    info.workers = workersBySettings(facts_, config_);
     info.offers = offers;
     const Result<std::vector<std::string>> texts = exchange_.allGather(encodeRankInfo(info));
     RONDO_RETURN_IF_ERROR(texts.status());
@@ -117,6 +122,7 @@ class Joining {
     infos_ = *std::move(infos);
     facts_.cpus = sharedProcessors(infos_);
     facts_.hosts = hostsOf(infos_);
+    setWorkers(agreedWorkers(infos_), facts_);
     return checkAgreement(infos_);
   }
 

@@ -65,6 +65,10 @@ std::string encodeRankInfo(const RankInfo& info) {
                      {"processors", info.processors.words()},
                      {"host", info.host},
                      {"machine", info.machine},
+                     {"cores", info.cores.words()},
+                     {"nodes", info.nodes.words()},
+                     {"workers", info.workers},
+                     {"workersAsked", info.workersAsked},
                      {"slotBytes", info.slotBytes},
                      {"slotCount", info.slotCount},
                      {"channels", info.channels},
@@ -100,6 +104,10 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     info.processors = ProcessorMask(json.at("processors").get<ProcessorMask::Words>());
     json.at("host").get_to(info.host);
     json.at("machine").get_to(info.machine);
+    info.cores = ProcessorMask(json.at("cores").get<ProcessorMask::Words>());
+    info.nodes = ProcessorMask(json.at("nodes").get<ProcessorMask::Words>());
+    json.at("workers").get_to(info.workers);
+    json.at("workersAsked").get_to(info.workersAsked);
     json.at("slotBytes").get_to(info.slotBytes);
     json.at("slotCount").get_to(info.slotCount);
     json.at("mailboxBytes").get_to(info.mailboxBytes);
@@ -126,6 +134,7 @@ RankInfo describeThisRank(const Config& config) {
   info.processors = allowedProcessors();
   info.host = hostIdentity(config.meeting.hostId);
   info.machine = bootIdentity();
+  info.workersAsked = config.workers > 0 ? 1 : 0;
   info.mailboxBytes = config.mailboxBytes;
   info.channels = config.channels;
   info.reproducible = config.reproducible ? 1 : 0;
@@ -153,6 +162,19 @@ Status checkAgreement(std::span<const RankInfo> infos) {
     }
   }
   return {};
+}
+
+WorkerFacts agreedWorkers(std::span<const RankInfo> infos) {
+  std::vector<RankCores> ranks;
+  std::map<std::string_view, int> machines;
+  for (const RankInfo& info : infos) {
+    const int next = static_cast<int>(machines.size());
+    ranks.push_back({.machine = machines.emplace(info.machine, next).first->second,
+                     .use = {info.cores, info.nodes},
+                     .most = info.workers,
+                     .asked = info.workersAsked != 0});
+  }
+  return workerFacts(ranks);
 }
 
 int sharedProcessors(std::span<const RankInfo> infos) {

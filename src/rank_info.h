@@ -13,6 +13,7 @@
 #include "src/planner.h"
 #include "src/processors.h"
 #include "src/status.h"
+#include "src/worker_count.h"
 
 namespace rondo {
 
@@ -21,8 +22,12 @@ struct RankInfo {
   std::vector<std::string> transports;  ///< those it may use, best first
   std::vector<std::string> offers;      ///< how to reach it by each of them; empty: not at all
   ProcessorMask processors;
-  std::string host;     ///< equal for ranks of one host: hostIdentity()
-  std::string machine;  ///< whose processors those are; as `host`, but never what somebody set
+  std::string host;          ///< equal for ranks of one host: hostIdentity()
+  std::string machine;       ///< whose processors those are; as `host`, but never what somebody set
+  ProcessorMask cores;       ///< those of its processors, as src/worker_count.h names them
+  ProcessorMask nodes;       ///< their NUMA nodes
+  std::int32_t workers = 1;  ///< most threads for an operation that it would have, by settings
+  std::uint8_t workersAsked = 0;  ///< they were asked for, whatever the cores
   std::uint64_t slotBytes = 0;
   std::uint64_t slotCount = 0;
   std::uint64_t mailboxBytes = 0;
@@ -46,7 +51,7 @@ std::string encodeTexts(const std::vector<std::string>& texts);
 /// @errors Mismatch (not made by this version)
 Result<std::vector<std::string>> decodeTexts(int rank, std::string_view text, std::size_t count);
 
-/// This process: everything but offers and slots.
+/// This process: everything but offers, slots, cores and workers.
 RankInfo describeThisRank(const Config& config);
 
 /// Identity of the part of this machine in which memory and process ids are shared: boot and
@@ -56,6 +61,9 @@ std::string hostIdentity(std::string_view override);
 /// Ok if planner inputs are the same on all ranks.
 /// @errors Mismatch, naming two ranks and the setting in which they differ
 Status checkAgreement(std::span<const RankInfo> infos);
+
+/// What follows for all ranks from what each would have and from the cores that they share.
+WorkerFacts agreedWorkers(std::span<const RankInfo> infos);
 
 /// Processors that any of the ranks may use, those of all machines together; at least 1.
 int sharedProcessors(std::span<const RankInfo> infos);

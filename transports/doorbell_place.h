@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// @threads as WaitPlace: the one that runs the rank's operation
+/// @threads as WaitPlace: the one that runs the rank's operation, but for wake()
 class DoorbellPlace final : public host::WaitPlace {
  public:
   /// @param bell the own rank's; must outlive the place
@@ -22,6 +22,8 @@ class DoorbellPlace final : public host::WaitPlace {
   void prepareSleep() override { host::announceSleep(bell_->asleep); }
 
   void stayAwake() override { (void)host::endSleep(bell_->asleep); }
+
+  void wake() override { bell_->ring(); }
 
   /// At most 1 ms where a peer might not see the announcement in time.
   void sleep(std::chrono::microseconds atMost) override;

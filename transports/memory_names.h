@@ -24,7 +24,7 @@ struct SlotPlace {
   std::uint64_t offset = 0;
 };
 
-/// One direction between two ranks. @threads any
+/// Between two ranks, of connections on one channel. @threads one at a time for each connection
 class MemoryNames {
  public:
   virtual ~MemoryNames() = default;

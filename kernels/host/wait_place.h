@@ -7,7 +7,7 @@
 
 namespace rondo::host {
 
-/// One rank's. @threads the one that runs the rank's operation.
+/// One rank's. @threads the one that runs the rank's operation, but for wake().
 class WaitPlace {
  public:
   virtual ~WaitPlace() = default;
@@ -29,6 +29,10 @@ class WaitPlace {
   /// Sleeps until a peer may have changed something, at most for `atMost`. May return early. Ends
   /// what prepareSleep() began.
   virtual void sleep(std::chrono::microseconds atMost) = 0;
+
+  /// Ends the rank's sleep, or the one that it has announced, as a peer's post would: for another
+  /// thread of the rank's own. @threads any
+  virtual void wake() {}
 
  protected:
   WaitPlace() = default;

@@ -99,8 +99,17 @@ int thirdLevelCache(const fs::path& processor, int otherwise) {
   return otherwise;
 }
 
+fs::path folderOf(const fs::path& root, int processor) {
+  return root / fmt::format("devices/system/cpu/cpu{}", processor);
+}
+
+/// The core that a processor belongs to.
+int coreOf(const fs::path& processor, int os) {
+  return firstOf(processor / "topology/thread_siblings_list", os);
+}
+
 Processor readProcessor(const fs::path& root, int os, const std::vector<SysNode>& nodes) {
-  const fs::path folder = root / fmt::format("devices/system/cpu/cpu{}", os);
+  const fs::path folder = folderOf(root, os);
   const auto node = std::ranges::find_if(
       nodes, [os](const SysNode& candidate) { return candidate.processors.contains(os); });
   const bool known = node != nodes.end();
@@ -109,7 +118,7 @@ Processor readProcessor(const fs::path& root, int os, const std::vector<SysNode>
           // The names of before Linux 5.3 are still there.
           .package = firstOf(folder / "topology/core_siblings_list", 0),
           .l3 = thirdLevelCache(folder, known ? node->processors.first() : 0),
-          .core = firstOf(folder / "topology/thread_siblings_list", os)};
+          .core = coreOf(folder, os)};
 }
 
 // ---- devices -----------------------------------------------------------------------------------
@@ -181,6 +190,17 @@ std::vector<Device> readDevices(const fs::path& root) {
 }
 
 }  // namespace
+
+Topology readSysCores(const fs::path& root, const ProcessorMask& allowed) {
+  Topology topology = flatTopology(allowed);
+  for (Processor& processor : topology.processors)
+    processor.core = coreOf(folderOf(root, processor.os), processor.os);
+  for (const SysNode& node : readNodes(root)) {
+    for (Processor& processor : topology.processors)
+      if (node.processors.contains(processor.os)) processor.node = node.memory.os;
+  }
+  return topology;
+}
 
 Topology readSysTopology(const fs::path& root, const ProcessorMask& allowed) {
   const std::vector<SysNode> nodes = readNodes(root);

@@ -13,4 +13,8 @@ namespace rondo {
 /// @param allowed not empty
 Topology readSysTopology(const std::filesystem::path& root, const ProcessorMask& allowed);
 
+/// The same, but of processors their cores and NUMA nodes alone, and no devices: in a fraction of
+/// the time.
+Topology readSysCores(const std::filesystem::path& root, const ProcessorMask& allowed);
+
 }  // namespace rondo

@@ -163,6 +163,19 @@ def explain_agrees():
             assert done and set(done) == {said}, (operation, size, said, log)
 
 
+def explain_workers():
+    """Ranks that have several cores of a machine share large calls among workers."""
+    for ranks, size, said in ((2, "64K", "1 threads of each rank, which could have 15"),
+                              (2, "64M", "15 threads of each rank, which could have 15"),
+                              (8, "64M", "2 threads of each rank, which could have 2")):
+        text = run("explain", "all_reduce", size, "--ranks", str(ranks), "--machine",
+                   "package:2 numa:2 core:16 pu:2").stdout
+        assert f"  workers    {said}\n" in text, text
+    text = run("explain", "all_reduce", "64M", "--ranks", "64", "--machine",
+               "package:2 numa:2 core:16 pu:2").stdout
+    assert "ranks 64 on 128 processors" in text and "workers" not in text, text
+
+
 def explain_topology():
     """The machine, a suggestion for every rank within what is allowed, and a ring of all ranks."""
     mine = {min(os.sched_getaffinity(0))}
@@ -176,6 +189,8 @@ def explain_topology():
         text = run("explain", "--topology", "--machine", "package:2 l3:2 core:2 pu:2").stdout
         assert re.search(r"  2 +8 +0 +8 +- +- +- +8-11\n", text), text
         assert "hops: 2 in a node, 2 in the host" in text, text
+        assert "\nworkers\n  2 of a rank at most\n" in text, text
+        explain_workers()
         done = run("explain", "--topology", "--machine", "nonsense", expect=2)
         assert "--machine" in done.stderr
     run("explain", "--topology", "--ranks", "0", expect=2)

@@ -76,9 +76,23 @@ rondo_add_test(collective_compressed_test LABELS collective TIMEOUT 300
 rondo_add_command_test(collective_streamed_compressed_test LABELS collective TIMEOUT 300
   COMMAND ${CMAKE_COMMAND} -E env RONDO_STORES=streamed
     $<TARGET_FILE:collective_compressed_test> --gtest_filter=CompressedMatrix.*)
-rondo_add_test(collective_fork_test LABELS collective
-  SOURCES fork_test.cc
+rondo_add_test(collective_fork_test LABELS collective TIMEOUT 300
+  SOURCES fork_test.cc workers_test.cc
   LIBRARIES rondo_collective_harness)
+# All algorithms, and the ways to fail, where threads of a rank share all lanes, also of small calls.
+set(rondo_workers RONDO_WORKERS=3 RONDO_MAILBOX_BYTES=0)
+rondo_add_command_test(collective_workers_test LABELS collective TIMEOUT 300
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_workers}
+    $<TARGET_FILE:collective_axis_test> --gtest_filter=*ManyChannels*:*EveryValue*)
+rondo_add_command_test(collective_workers_shm_test LABELS collective TIMEOUT 300
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_workers} RONDOTEST_MEET=1 RONDO_TRANSPORT=shm
+    RONDO_SLOT_MEMORY_BYTES=0 $<TARGET_FILE:collective_axis_test> --gtest_filter=*ManyChannels*)
+rondo_add_command_test(collective_workers_failure_test LABELS collective TIMEOUT 300
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_workers} RONDO_CHANNELS=3
+    $<TARGET_FILE:collective_failure_test>)
+rondo_add_command_test(collective_workers_fork_test LABELS collective
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_workers} RONDO_CHANNELS=3
+    $<TARGET_FILE:collective_fork_test> --gtest_filter=Fork.*)
 rondo_add_test(collective_split_test LABELS collective
   SOURCES split_test.cc
   LIBRARIES rondo_collective_harness)

@@ -37,6 +37,13 @@ rondo_add_test(multiprocess_fork_test LABELS multiprocess
   SOURCES fork_test.cc
   LIBRARIES rondo_forked_ranks rondo_collective_harness)
 
+# The same where threads of a rank share all lanes, also of small calls.
+foreach(suite IN ITEMS failure memory)
+  rondo_add_command_test(multiprocess_workers_${suite}_test LABELS multiprocess fault
+    COMMAND ${CMAKE_COMMAND} -E env RONDO_WORKERS=3 RONDO_CHANNELS=3 RONDO_MAILBOX_BYTES=0
+      $<TARGET_FILE:multiprocess_${suite}_test> --gtest_filter=-ProcessInit.*)
+endforeach()
+
 rondo_add_test(multiprocess_steady_state_test LABELS multiprocess
   SOURCES counted_calls.cc steady_state_test.cc
   LIBRARIES rondo_forked_ranks)

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -133,6 +134,33 @@ int countCalls(int rank, const rondoUniqueId_t& id) {
 
 TEST(SteadyState, CallsAskNothingOfTheSystem) {
   ForkedRanks ranks(kRanks, countCalls);
+  ranks.expectSuccess();
+}
+
+/// Where threads of a rank share the lanes they wake each other, and wait, but allocate nothing and
+/// lock nothing on the way. Calls that wait for long look whether their peers are well, which does.
+int countSharedCalls(int rank, const rondoUniqueId_t& id) {
+  for (const char* const variable : {"RONDO_WORKERS", "RONDO_CHANNELS"})
+    ::setenv(variable, "3", 1);  // NOLINT(concurrency-mt-unsafe): the only thread
+  std::vector<float> input(1 << 16, 1);
+  std::vector<float> output(1 << 16);
+  rondoComm_t comm = joinOrExit(kRanks, rank, id);
+  int idle = 0;
+  for (int call = 0; call < 300; ++call) {
+    startCounting();
+    const rondoResult_t result = rondoAllReduce(input.data(), output.data(), input.size(),
+                                                rondoFloat32, rondoSum, comm, nullptr);
+    const CallCounts counts = stopCounting();
+    if (result != rondoSuccess || output.back() != kRanks) return 2;
+    idle += counts.allocations == 0 && counts.locks <= 1 ? 1 : 0;
+  }
+  if (idle > 0) return 0;
+  std::fprintf(stderr, "no call without an allocation or with one lock only\n");
+  return 4;
+}
+
+TEST(SteadyState, WorkersAllocateAndLockNothing) {
+  ForkedRanks ranks(kRanks, countSharedCalls);
   ranks.expectSuccess();
 }
 

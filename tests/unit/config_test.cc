@@ -35,6 +35,7 @@ TEST(Config, DefaultsWithoutWishes) {
   EXPECT_EQ(config.tuning, nullptr);
   EXPECT_FALSE(config.reproducible);
   EXPECT_EQ(config.channels, 0);
+  EXPECT_EQ(config.workers, 0);
   EXPECT_EQ(config.chunkBytes, 0u);
   EXPECT_EQ(config.slotsPerConnection, 0);
   EXPECT_EQ(config.slotMemoryBytes, 33554432u);
@@ -52,6 +53,7 @@ TEST(Config, TheTablesDefaultsAreTheRealOnes) {
     EXPECT_EQ(config.name, untouched.name);
     EXPECT_EQ(config.reproducible, untouched.reproducible);
     EXPECT_EQ(config.channels, untouched.channels);
+    EXPECT_EQ(config.workers, untouched.workers);
     EXPECT_EQ(config.chunkBytes, untouched.chunkBytes);
     EXPECT_EQ(config.slotsPerConnection, untouched.slotsPerConnection);
     EXPECT_EQ(config.slotMemoryBytes, untouched.slotMemoryBytes);
@@ -69,6 +71,7 @@ TEST(Config, EveryVariableIsRead) {
                               {"RONDO_TUNING_FILE", tuning},
                               {"RONDO_REPRODUCIBLE", "1"},
                               {"RONDO_CHANNELS", "4"},
+                              {"RONDO_WORKERS", "6"},
                               {"RONDO_CHUNK_BYTES", "131072"},
                               {"RONDO_SLOTS_PER_CONNECTION", "8"},
                               {"RONDO_SLOT_MEMORY_BYTES", "1000000"},
@@ -108,6 +111,7 @@ TEST(Config, EveryVariableIsRead) {
   EXPECT_EQ(config.tuning->entries().size(), 1U);
   EXPECT_TRUE(config.reproducible);
   EXPECT_EQ(config.channels, 4);
+  EXPECT_EQ(config.workers, 6);
   EXPECT_EQ(config.chunkBytes, 131072u);
   EXPECT_EQ(config.slotsPerConnection, 8);
   EXPECT_EQ(config.slotMemoryBytes, 1000000u);

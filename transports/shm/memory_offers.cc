@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include <sys/socket.h>
@@ -28,22 +30,28 @@ struct Offer {
 
 }  // namespace
 
-/// Another rank: what this one has offered to it, and what it has mapped of it.
-class MemoryOffers::Peer final : public MemoryNames {
+/// Another rank: what this one has offered to it, and what it has mapped of it. Workers of this
+/// rank may offer at the same time.
+class MemoryOffers::Peer {
  public:
   Peer(std::size_t own, Inbox& inbox, Answers& answers)
       : own_(own), inbox_(inbox), answers_(answers) {}
 
-  std::optional<SlotPlace> nameOf(const std::byte* data, std::size_t bytes) override {
-    if (!holds(data, bytes) && !lookUp(data, bytes)) return std::nullopt;
-    const Drawer& drawer = drawers_[last_.drawer];
-    if (host::observeCounter(answers_.blocks[last_.drawer]) != drawer.block) return std::nullopt;
-    return SlotPlace{last_.drawer, static_cast<std::size_t>(data - last_.begin)};
+  /// The drawer that has the block, or one that is offered it now; none where all are taken.
+  std::optional<std::size_t> drawerFor(std::uint64_t block);
+
+  /// Whether the peer has mapped the block that lies in the drawer.
+  bool hasMapped(std::size_t drawer, std::uint64_t block) const {
+    return host::observeCounter(answers_.blocks[drawer]) == block;
   }
 
-  const std::byte* find(const SlotPlace& place) override {
+  /// Where what the peer has named lies here.
+  const std::byte* find(const SlotPlace& place) const {
     return mapped_[place.region]->data() + place.offset;
   }
+
+  /// What connections with it on `channel` use.
+  MemoryNames& namesOn(int channel);
 
   /// Maps a block of the peer's in place of what the drawer held.
   /// @return whether that went well
@@ -61,12 +69,40 @@ class MemoryOffers::Peer final : public MemoryNames {
     std::uint64_t block = 0;  ///< 0: none
   };
 
+  bool send(std::size_t drawer, std::uint64_t block);
+
+  std::size_t own_;
+  Inbox& inbox_;
+  Answers& answers_;
+  std::mutex mutex_;  // guards the next two
+  FileDescriptor socket_;
+  std::array<Drawer, kDrawers> drawers_{};               // of this rank's blocks
+  std::array<std::optional<Arena>, kDrawers> mapped_{};  // of the peer's
+  std::map<int, std::unique_ptr<Names>> names_;          // by channel
+};
+
+/// Of the connections with a peer on one channel: what need not be looked up again.
+/// @threads one at a time
+class MemoryOffers::Names final : public MemoryNames {
+ public:
+  explicit Names(Peer& peer) : peer_(peer) {}
+
+  std::optional<SlotPlace> nameOf(const std::byte* data, std::size_t bytes) override {
+    if (!holds(data, bytes) && !lookUp(data, bytes)) return std::nullopt;
+    if (!peer_.hasMapped(last_.drawer, last_.block)) return std::nullopt;
+    return SlotPlace{last_.drawer, static_cast<std::size_t>(data - last_.begin)};
+  }
+
+  const std::byte* find(const SlotPlace& place) override { return peer_.find(place); }
+
+ private:
   /// The block that was looked up last.
   struct Last {
     std::uint64_t changes = 0;  ///< of the table, then
     const std::byte* begin = nullptr;
     std::size_t bytes = 0;
     std::size_t drawer = 0;
+    std::uint64_t block = 0;
   };
 
   bool holds(const std::byte* data, std::size_t bytes) const {
@@ -76,31 +112,30 @@ class MemoryOffers::Peer final : public MemoryNames {
   }
 
   bool lookUp(const std::byte* data, std::size_t bytes);
-  std::optional<std::size_t> drawerFor(std::uint64_t block);
-  bool send(std::size_t drawer, std::uint64_t block);
 
-  std::size_t own_;
-  Inbox& inbox_;
-  Answers& answers_;
-  FileDescriptor socket_;
+  Peer& peer_;
   Last last_;
-  std::array<Drawer, kDrawers> drawers_{};               // of this rank's blocks
-  std::array<std::optional<Arena>, kDrawers> mapped_{};  // of the peer's
 };
 
-bool MemoryOffers::Peer::lookUp(const std::byte* data, std::size_t bytes) {
+bool MemoryOffers::Names::lookUp(const std::byte* data, std::size_t bytes) {
   AllocationTable& allocations = AllocationTable::ofProcess();
   const std::uint64_t changes = allocations.changes();  // first: what is freed meanwhile shows
   const std::optional<PlaceInBlock> place = allocations.find(data, bytes);
   if (!place) return false;
-  const std::optional<std::size_t> drawer = drawerFor(place->block);
+  const std::optional<std::size_t> drawer = peer_.drawerFor(place->block);
   if (!drawer) return false;
-  last_ = {changes, data - place->offset, place->blockBytes, *drawer};
+  last_ = {changes, data - place->offset, place->blockBytes, *drawer, place->block};
   return true;
 }
 
-/// The drawer that has the block, or one that is offered it now; none where all are taken.
+MemoryNames& MemoryOffers::Peer::namesOn(int channel) {
+  std::unique_ptr<Names>& names = names_[channel];
+  if (names == nullptr) names = std::make_unique<Names>(*this);
+  return *names;
+}
+
 std::optional<std::size_t> MemoryOffers::Peer::drawerFor(std::uint64_t block) {
+  const std::scoped_lock lock(mutex_);
   const auto placeOf = [&](auto found) {
     return static_cast<std::size_t>(found - drawers_.begin());
   };
@@ -143,8 +178,8 @@ MemoryOffers::MemoryOffers(Places places) : places_(std::move(places)) {
 
 MemoryOffers::~MemoryOffers() = default;
 
-MemoryNames& MemoryOffers::names(std::size_t place) {
-  return *peers_[place];
+MemoryNames& MemoryOffers::names(std::size_t place, int channel) {
+  return peers_[place]->namesOn(channel);
 }
 
 Status MemoryOffers::openInbox() {

@@ -47,7 +47,8 @@ struct alignas(64) Answers {
   static constexpr std::uint64_t kRefused = std::uint64_t{1} << 63;
 };
 
-/// One rank's offers to the others of its host, and theirs to it. @threads one at a time.
+/// One rank's offers to the others of its host, and theirs to it. @threads one at a time, but for
+/// names().
 class MemoryOffers {
  public:
   /// Where things are in the arena, by place of the ranks.
@@ -64,13 +65,15 @@ class MemoryOffers {
   MemoryOffers(const MemoryOffers&) = delete;
   MemoryOffers& operator=(const MemoryOffers&) = delete;
 
-  /// For connections with the rank at `place`, in both directions.
-  MemoryNames& names(std::size_t place);
+  /// For connections with the rank at `place` on `channel`, in both directions. What it returns may
+  /// be used while other threads use those of other channels, and while look() runs.
+  MemoryNames& names(std::size_t place, int channel);
 
   /// Takes what has been offered to this rank, if anything was. A load if not.
   void look();
 
  private:
+  class Names;
   class Peer;
 
   Status openInbox();

@@ -152,7 +152,7 @@ Result<ConnectionMemory> ShmGroup::connection(int from, int to, int channel) {
                           .stores = host::StorePolicy::kMeasured,
                           .senderBell = &bell(sender),
                           .receiverBell = &bell(receiver),
-                          .names = &offers_.names(from == ownRank_ ? receiver : sender)};
+                          .names = &offers_.names(from == ownRank_ ? receiver : sender, channel)};
 }
 
 Result<std::uint64_t> ShmGroup::makeConnection() {

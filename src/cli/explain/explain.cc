@@ -66,6 +66,10 @@ std::string planText(const Plan& plan, const ExplainRequest& request) {
            fmt::format("  predicted  {:.1f} us\n", plan.predictedMicros);
   }
   text += fmt::format("  channels   {}\n", plan.channels);
+  if (request.facts.workers > 1) {
+    text += fmt::format("  workers    {} threads of each rank, which could have {}\n", plan.workers,
+                        request.facts.workers);
+  }
   text += fmt::format("  chunk      at most {} elements ({}) in one of {} slots of {}\n",
                       plan.chunkElems, formatSize(plan.chunkElems * elementBytes(what.type)),
                       request.facts.slotCount, formatSize(request.facts.slotBytes));

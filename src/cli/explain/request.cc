@@ -2,11 +2,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "src/cli/explain/topology_text.h"
 #include "src/cli/names.h"
 #include "src/cli/perf/bandwidth.h"
 #include "src/config.h"
-#include "src/processors.h"
 #include "src/size_text.h"
+#include "src/worker_cores.h"
 
 namespace rondo::cli {
 
@@ -60,6 +61,20 @@ std::shared_ptr<const HostMap> evenHosts(const ExplainFlags& flags) {
   return std::make_shared<const HostMap>(hosts);
 }
 
+/// What the ranks would agree on, on the machine that the flags name.
+Result<PlanFacts> factsFor(const ExplainFlags& flags, const Config& config) {
+  if (flags.cpus > 0) {
+    PlanFacts facts =
+        factsOn(flatTopology(ProcessorMask::range(0, flags.cpus - 1)), flags.ranks, config);
+    facts.cpus = flags.cpus;
+    return facts;
+  }
+  if (flags.machine.empty()) return factsOfThreads(flags.ranks, config);
+  const Result<Topology> topology = topologyOf(flags.machine);
+  RONDO_RETURN_IF_ERROR(topology.status());
+  return factsOn(*topology, flags.ranks, config);
+}
+
 /// The settings as a communicator of a program with these wishes would find them.
 Status readSettings(const ExplainFlags& flags, ExplainRequest& request) {
   rondoConfig_t wishes = RONDO_CONFIG_INITIALIZER;
@@ -82,9 +97,12 @@ Status readSettings(const ExplainFlags& flags, ExplainRequest& request) {
   const Result<Config> config = loadConfig(&wishes, processEnvironment());
   RONDO_RETURN_IF_ERROR(config.status());
   request.settings = PlanSettings::of(*config);
-  request.facts = planFacts(flags.ranks, flags.cpus > 0 ? flags.cpus : usableProcessors(), *config);
+  const Result<PlanFacts> facts = factsFor(flags, *config);
+  RONDO_RETURN_IF_ERROR(facts.status());
+  request.facts = *facts;
   if (flags.hosts > 1) {
     request.facts.hosts = evenHosts(flags);
+    request.facts.workers = 1;  // ranks do not all share memory
   } else {
     request.facts.mailboxBytes = config->mailboxBytes;
   }
@@ -124,8 +142,8 @@ void addExplainFlags(CLI::App& app, ExplainFlags& flags) {
   app.add_flag("--topology", flags.topology,
                "Show the machine and where --ranks should run on it, and end");
   app.add_option("--machine", flags.machine,
-                 "For --topology: a file of lstopo (XML), or e.g. \"package:2 l3:8 core:8 pu:2\" "
-                 "[this machine]");
+                 "The machine that the ranks are on: a file of lstopo (XML), or e.g. "
+                 "\"package:2 l3:8 core:8 pu:2\" [this machine]");
   app.add_flag("--settings", flags.settings,
                "List all settings with the values that they have here, and end");
   app.add_flag("--list", flags.list, "List the algorithms of all operations, and end");

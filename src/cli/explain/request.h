@@ -32,7 +32,7 @@ struct ExplainFlags {
   bool list = false;
   bool settings = false;
   bool topology = false;
-  std::string machine;  ///< for `topology`; empty: this one
+  std::string machine;  ///< that the ranks are on; empty: this one
 };
 
 /// Declares the flags on `app`, to be stored in `flags`.

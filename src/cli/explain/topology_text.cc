@@ -14,6 +14,7 @@
 #include "src/topology/hwloc_topology.h"
 #include "src/topology/pinning.h"
 #include "src/topology/ring_order.h"
+#include "src/worker_cores.h"
 
 namespace rondo::cli {
 
@@ -128,7 +129,9 @@ std::string ranksText(const Topology& topology, int ranks) {
                pinned[rank].text()});
     homes.push_back(home);
   }
-  return fmt::format("\n{} ranks here should run on\n", ranks) + table.text() + ringText(homes);
+  const int workers = factsOn(topology, ranks, Config{}).workers;
+  return fmt::format("\n{} ranks here should run on\n", ranks) + table.text() +
+         fmt::format("\nworkers\n  {} of a rank at most\n", workers) + ringText(homes);
 }
 
 }  // namespace
