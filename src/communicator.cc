@@ -314,9 +314,28 @@ Result<std::string_view> Communicator::transportTo(int peer) const {
 }
 
 Result<std::uint64_t> Communicator::registerMemory(const void* buffer, std::size_t bytes) {
-  if (device_ != nullptr && buffer != nullptr)
-    RONDO_RETURN_IF_ERROR(device_->checkBuffer("buffer", buffer));
-  return registrations_.add(buffer, bytes);
+  if (device_ != nullptr) {
+    if (buffer != nullptr) RONDO_RETURN_IF_ERROR(device_->checkBuffer("buffer", buffer));
+    const auto added = registrations_.add(buffer, bytes);
+    RONDO_RETURN_IF_ERROR(added.status());
+    return added->handle;
+  }
+  const OperationOrder::Turn turn = order_->waitTurn();
+  const auto added = registrations_.add(buffer, bytes);
+  RONDO_RETURN_IF_ERROR(added.status());
+  if (added->real && !finalized_) {
+    group_->registerMemory(rank_, added->handle, {static_cast<const std::byte*>(buffer), bytes});
+  }
+  return added->handle;
+}
+
+Status Communicator::deregister(std::uint64_t handle) {
+  if (device_ != nullptr) return registrations_.remove(handle).status();
+  const OperationOrder::Turn turn = order_->waitTurn();
+  const auto removed = registrations_.remove(handle);
+  RONDO_RETURN_IF_ERROR(removed.status());
+  if (removed->real) group_->deregisterMemory(rank_, handle);
+  return {};
 }
 
 Status Communicator::finalize() {
@@ -666,6 +685,7 @@ host::Work Communicator::makeWork(const PreparedOperation& operation,
   work.streamsOutput = !staged && streamsOutput(call, place, config_.stores);
   const bool stays = !staged && gainsByZeroCopy(call.collective, apart);
   work.elsewhereBytes = stays ? config_.zeroCopyBytes : 0;
+  work.adapterBytes = staged ? 0 : config_.zeroCopyBytes;
   work.inputStays = apart || !algorithmInfo(operation.plan.algorithm).storesOverSentInput;
   return work;
 }

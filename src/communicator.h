@@ -173,13 +173,14 @@ class Communicator {
 
   ReductionTable& reductions() { return reductions_; }
 
-  /// Registers a buffer of this rank.
+  /// Registers a buffer of this rank. On host memory it waits for what was issued, as does
+  /// deregister(): transports are used by one at a time.
   /// @return its handle, for deregister()
   /// @errors those of MemoryRegistrations::add(); InvalidArgument (not of this rank's device)
   Result<std::uint64_t> registerMemory(const void* buffer, std::size_t bytes);
 
   /// @errors those of MemoryRegistrations::remove()
-  Status deregister(std::uint64_t handle) { return registrations_.remove(handle); }
+  Status deregister(std::uint64_t handle);
 
  private:
   friend class GroupMember;  // runs calls as this class does, but a step at a time

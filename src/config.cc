@@ -224,7 +224,7 @@ constexpr Setting kSettings[] = {
      storeNumber<&Config::mailboxBytes, 1, kMailboxBytes>},
     {"RONDO_ZERO_COPY_BYTES", "", std::monostate{}, "4096",
      "bytes up to 1073741824, or 0 for never",
-     "pieces from which on ranks read each other's buffers where they can, instead of copies",
+     "pieces from which on ranks, and adapters, read buffers where they are, instead of copies",
      storeNumber<&Config::zeroCopyBytes, 1, 1 << 30>},
     {"RONDO_OPERATION_TIMEOUT_MS", "operationTimeoutMs", &rondoConfig_t::operationTimeoutMs,
      "1800000", kMillisAccepted, "how long an operation waits for another rank before it fails",

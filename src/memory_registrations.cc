@@ -22,7 +22,8 @@ void MemoryRegistrations::release(const Registration& registration) {
   if (registration.block != 0) AllocationTable::ofProcess().release(registration.block);
 }
 
-Result<std::uint64_t> MemoryRegistrations::add(const void* buffer, std::size_t bytes) {
+Result<MemoryRegistrations::Change> MemoryRegistrations::add(const void* buffer,
+                                                             std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(buffer);
   if (buffer == nullptr) return Status::invalidArgument("buffer is NULL; pass memory to register");
   if (bytes == 0 || bytes > UINTPTR_MAX - begin) {
@@ -35,7 +36,7 @@ Result<std::uint64_t> MemoryRegistrations::add(const void* buffer, std::size_t b
   });
   if (same != registrations_.end()) {
     ++same->second.times;
-    return same->first;
+    return Change{same->first, false};
   }
   AllocationTable& allocations = AllocationTable::ofProcess();
   Registration registration{.begin = begin, .bytes = bytes, .times = 1};
@@ -49,10 +50,10 @@ Result<std::uint64_t> MemoryRegistrations::add(const void* buffer, std::size_t b
   }
   const std::uint64_t handle = kFirstHandle + allocations.newNumber();
   registrations_.emplace(handle, registration);
-  return handle;
+  return Change{handle, true};
 }
 
-Status MemoryRegistrations::remove(std::uint64_t handle) {
+Result<MemoryRegistrations::Change> MemoryRegistrations::remove(std::uint64_t handle) {
   const std::scoped_lock lock(mutex_);
   const auto found = registrations_.find(handle);
   if (found == registrations_.end()) {
@@ -64,10 +65,10 @@ Status MemoryRegistrations::remove(std::uint64_t handle) {
     return Status::invalidUsage(
         "registration {:#x} was deregistered, or is of another communicator", handle);
   }
-  if (--found->second.times > 0) return {};
+  if (--found->second.times > 0) return Change{handle, false};
   release(found->second);
   registrations_.erase(found);
-  return {};
+  return Change{handle, true};
 }
 
 }  // namespace rondo

@@ -23,13 +23,18 @@ class MemoryRegistrations {
   MemoryRegistrations(const MemoryRegistrations&) = delete;
   MemoryRegistrations& operator=(const MemoryRegistrations&) = delete;
 
+  /// What has changed by a call.
+  struct Change {
+    std::uint64_t handle = 0;  ///< which no other registration of this process has
+    bool real = false;         ///< the first of a handle that was added, the last that was removed
+  };
+
   /// Registers a buffer. The same one again gets the same handle, to be given up as often.
-  /// @return its handle, which no other registration of this process has
   /// @errors InvalidArgument (no buffer, or it reaches beyond memory that rondoMemAlloc gave)
-  Result<std::uint64_t> add(const void* buffer, std::size_t bytes);
+  Result<Change> add(const void* buffer, std::size_t bytes);
 
   /// @errors InvalidArgument (never given), InvalidUsage (given up, or of another communicator)
-  Status remove(std::uint64_t handle);
+  Result<Change> remove(std::uint64_t handle);
 
  private:
   struct Registration {

@@ -127,6 +127,25 @@ Status ProcessGroup::linkTo(int peer) {
   }
 }
 
+// Memory of the program.
+
+/// Not with transports that lead to nobody: what is registered with an adapter is locked.
+void ProcessGroup::registerMemory(int /*rank*/,
+                                  std::uint64_t number,
+                                  std::span<const std::byte> memory) {
+  for (std::size_t at = 0; at < parts_.transports.size(); ++at) {
+    const bool leadsSomewhere = std::ranges::any_of(parts_.routes, [at](const auto& routes) {
+      return !routes.empty() && routes.front() == at;
+    });
+    if (leadsSomewhere) parts_.transports[at]->registerMemory(number, memory);
+  }
+}
+
+void ProcessGroup::deregisterMemory(int /*rank*/, std::uint64_t number) {
+  for (const auto& transport : parts_.transports)
+    transport->deregisterMemory(number);
+}
+
 // What is known of the others.
 
 std::optional<MailboxMemory> ProcessGroup::mailbox(int rank) {

@@ -61,6 +61,9 @@ class ProcessGroup final : public RankGroup, private ControlSubject, private hos
   std::string whyLost(int rank) override;
   void fail(const Status& failure) override;
 
+  void registerMemory(int rank, std::uint64_t number, std::span<const std::byte> memory) override;
+  void deregisterMemory(int rank, std::uint64_t number) override;
+
   host::WaitPlace& waitPlace(int /*rank*/) override { return *this; }
 
   std::uint32_t& failedFlag() override { return parts_.board->failure().flag; }

@@ -75,6 +75,8 @@ struct ConnectionMemory {
   Doorbell* senderBell = nullptr;    ///< rung when a slot is released; null: the sender looks
   Doorbell* receiverBell = nullptr;  ///< rung when a slot is filled; null: the receiver looks
   MemoryNames* names = nullptr;      ///< null: payloads are in slots, always
+  /// Of a sender with `names`: what is named is read by its adapter, not by the receiver.
+  bool adapterReads = false;
 };
 
 /// The sending rank's end. @threads one at a time.
@@ -111,6 +113,10 @@ class SendEnd {
     return memory_.names->nameOf(data, bytes);
   }
 
+  /// Whether an adapter reads what is posted elsewhere, and no processor, which would take its
+  /// lines away.
+  bool adapterReads() const { return memory_.adapterReads; }
+
   /// As post(), for a payload that is at `place` and stays so until settled().
   void postElsewhere(SlotEntry entry, const SlotPlace& place) {
     memory_.control->places[index()] = place;
@@ -130,6 +136,7 @@ class SendEnd {
   /// one that it may have begun. Final. True if it reads none; false: ask again.
   bool withdraw() {
     if (settled()) return true;
+    if (adapterReads()) memory_.names->withdraw();
     const std::uint64_t reading =
         host::withdrawPlaces(memory_.control->tail.note, memory_.control->head.note);
     return reading <= host::observeCounter(memory_.control->head.value);

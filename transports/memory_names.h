@@ -1,5 +1,6 @@
 // How a sender tells a receiver where a payload lies that it did not copy into a slot: in memory of
-// its program's that both can read. Who can read what is the transport's business.
+// its program's that both can read; or to the adapter that sends it, which then reads it there
+// instead of in the sender's slot. Who can read what is the transport's business.
 //
 // The rules of such slots, which kernels/host/lane.h and src/communicator.cc keep:
 //
@@ -10,6 +11,9 @@
 //               program may then change its buffers, or free them.
 //   Failure     an operation that fails first withdraws them and waits until nobody reads any
 //               (SendEnd::withdraw()): for the same reason.
+//
+// Where an adapter reads (ConnectionMemory::adapterReads), the receiver gets the payload in a slot,
+// and "released" includes that the adapter has read it.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +38,9 @@ class MemoryNames {
 
   /// Receiver: where what the sender has named lies in this process.
   virtual const std::byte* find(const SlotPlace& place) = 0;
+
+  /// Sender: what it has posted is withdrawn; an adapter that reads has stopped on return.
+  virtual void withdraw() {}
 
  protected:
   MemoryNames() = default;

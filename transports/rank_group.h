@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,17 @@ class RankGroup {
 
   /// Those ranks.
   virtual std::vector<int> ranksThatHaveNotTaken() const { return {}; }
+
+  /// `rank`, one of this process, has registered `memory`, as number `number`: what is sent from
+  /// there need not be copied first, if that can be arranged. @threads its rank's, while it runs no
+  /// operation
+  virtual void registerMemory(int /*rank*/,
+                              std::uint64_t /*number*/,
+                              std::span<const std::byte> /*memory*/) {}
+
+  /// Takes that back. On return nothing reads from there any more for what was posted. @threads its
+  /// rank's, while it runs no operation
+  virtual void deregisterMemory(int /*rank*/, std::uint64_t /*number*/) {}
 
   /// Where `rank`, one of this process, waits for its peers. Valid as long as the group.
   virtual host::WaitPlace& waitPlace(int rank) = 0;

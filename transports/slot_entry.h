@@ -8,7 +8,7 @@ namespace rondo {
 
 struct SlotEntry {
   /// Set in `bytes` where the payload is not in the slot but where its place says
-  /// (transports/memory_names.h). Never where a transport carries slots over a wire.
+  /// (transports/memory_names.h). Never in what a transport carries over a wire.
   static constexpr std::uint64_t kElsewhere = std::uint64_t{1} << 63;
 
   std::uint64_t bytes = 0;  ///< payload

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,14 @@ class Transport {
 
   /// True if the peers have taken all that was posted, or never will. A rank does not leave before.
   virtual bool taken() const { return true; }
+
+  /// The program has registered `memory`, as number `number`: what is sent from there need not be
+  /// copied first, if that can be arranged. While no operation runs.
+  virtual void registerMemory(std::uint64_t /*number*/, std::span<const std::byte> /*memory*/) {}
+
+  /// Takes that back; a number that was never told does nothing. On return nothing reads from there
+  /// any more for what was posted. While no operation runs.
+  virtual void deregisterMemory(std::uint64_t /*number*/) {}
 
   /// What crossed between this rank and `peer`. @threads any
   virtual Traffic traffic(int /*peer*/) const { return {}; }

@@ -549,9 +549,11 @@ RONDO_EXPORT rondoResult_t rondoCommGetMemory(rondoComm_t comm, rondoMemoryUse_t
 // Memory for buffers. Any memory can be a buffer; what follows can make operations on it faster.
 //
 //   Ranks that are threads read each other's buffers where they are, wherever they come from.
-//   Ranks that are processes copy, unless a buffer is of a kind that both ends can read.
-//   Until an operation is complete on a rank its buffers may be read by others, so they must live
-//   that long; an operation that fails returns when nobody reads them any more.
+//   Ranks that are processes of one host copy, unless a buffer is memory of rondoMemAlloc.
+//   To ranks on other hosts, over InfiniBand or RoCE, adapters send from a buffer where it is, if
+//   it is registered with the communicator, wherever it comes from; else it is copied first.
+//   Until an operation is complete on a rank its buffers may be read by others, or by adapters, so
+//   they must live that long; an operation that fails returns when nobody reads them any more.
 
 /// Allocates memory for buffers, of the host or of a CUDA device. Host memory is zeros, lies in a
 /// file without a name that other processes can map, and starts on a page, on one of 2 MiB where
@@ -576,12 +578,18 @@ RONDO_EXPORT rondoResult_t rondoMemFree(void* memory);
 /// Registers a buffer with a communicator: operations of this handle whose buffers lie in it may be
 /// carried out without copies where the way to the other rank allows it. Results do not depend on
 /// it, and ranks may differ in what they register. Registering the same range again counts.
+/// Where InfiniBand or RoCE adapters lead to other ranks it registers the buffer with them, once
+/// for each, which locks its memory and takes the longer the larger it is: register what is used
+/// again and again, once and as a whole. Where an adapter does not take it, mostly for a limit of
+/// locked memory, what is sent from it is copied as if it were not registered, and one warning
+/// names limit and cure. On Linux before 5.12 a child that is forked off lacks the pages of buffers
+/// that adapters know.
 /// A buffer on a device has to be memory of the communicator's device; nothing uses that yet.
 /// @param buffer       the first byte. Memory of rondoMemAlloc cannot be freed while registered;
 ///   other memory must not be either, by the caller's own care.
 /// @param bytes        1 or more; of memory of rondoMemAlloc, not beyond its end.
 /// @param registration receives the handle. Written only on success.
-/// @threads  as a collective on `comm`; not collective.
+/// @threads  as a collective on `comm`; not collective. On host memory waits for what was issued.
 /// @errors   InvalidArgument, InvalidUsage, OutOfMemory.
 RONDO_EXPORT rondoResult_t rondoCommRegister(rondoComm_t comm,
                                              void* buffer,
@@ -589,8 +597,9 @@ RONDO_EXPORT rondoResult_t rondoCommRegister(rondoComm_t comm,
                                              rondoRegistration_t* registration);
 
 /// Takes a registration back, once for each time that it was made. Destroying the communicator
-/// takes all back.
-/// @threads  as a collective on `comm`; not collective. No operation may be using the buffer.
+/// takes all back. On return no adapter reads the buffer any more, whatever became of operations.
+/// @threads  as a collective on `comm`; not collective. On host memory waits for what was issued;
+///   on devices no operation may be using the buffer.
 /// @errors   InvalidArgument (no registration), InvalidUsage (deregistered before, or of another
 ///   communicator).
 RONDO_EXPORT rondoResult_t rondoCommDeregister(rondoComm_t comm, rondoRegistration_t registration);

@@ -91,34 +91,35 @@ SendEnd* Lane::unsettledEnd() {
   return settled_ ? nullptr : *found;
 }
 
-/// Results pay later than input: the next operation stores to lines that another processor has
-/// read. Measured with two-shot all-reduces: docs/performance.md.
+/// Results pay later than input where a processor reads them: the next operation stores to lines
+/// that another one has read. Measured with two-shot all-reduces: docs/performance.md.
 constexpr std::size_t kOutputFactor = 16;
 
-/// The payload of the step, if it can stay in the caller's buffers; else null.
-const std::byte* Lane::lastingPayload(const Step& step, const Work& work) {
+Lane::Lasting Lane::lastingPayload(const Step& step, const Work& work) {
   const StepArithmetic& rules = work.arithmetic.rules;
-  const std::size_t bytes = step.elems * rules.elemBytes;
-  if (work.elsewhereBytes == 0 || bytes < work.elsewhereBytes) return nullptr;
   switch (rondo::lastingPayload(step, rules, work.inputStays)) {
     case Source::kInput:
-      return work.buffers.input + step.inputOffset * rules.elemBytes;
+      return {work.buffers.input + step.inputOffset * rules.elemBytes, work.elsewhereBytes,
+              work.adapterBytes};
     case Source::kOutput:
-      if (bytes < kOutputFactor * work.elsewhereBytes) return nullptr;
-      return work.buffers.output + step.outputOffset * rules.elemBytes;
+      return {work.buffers.output + step.outputOffset * rules.elemBytes,
+              kOutputFactor * work.elsewhereBytes, work.adapterBytes};
     default:
-      return nullptr;
+      return {};
   }
 }
 
 void Lane::chooseWays(const Step& step, const Work& work) {
   const std::size_t bytes = step.slotElems() * work.arithmetic.rules.wireBytes(step.sendWire);
-  const std::byte* const lasting = lastingPayload(step, work);
+  const Lasting lasting = lastingPayload(step, work);
   ways_.clear();
   places_.clear();
   for (int i = 0; i < step.send.count; ++i) {
     SendEnd& end = sendEnd(step, i);
-    const auto place = lasting != nullptr ? end.nameOf(lasting, bytes) : std::nullopt;
+    const std::size_t fewest =
+        end.adapterReads() ? lasting.fewestForAdapters : lasting.fewestForPeers;
+    const bool mayStay = lasting.data != nullptr && fewest > 0 && bytes >= fewest;
+    const auto place = mayStay ? end.nameOf(lasting.data, bytes) : std::nullopt;
     places_.push_back(place.value_or(SlotPlace{}));
     if (place.has_value()) {
       ways_.push_back(Way::kElsewhere);

@@ -47,6 +47,8 @@ struct Work {
   /// Fewest bytes of a payload that stays where it is if the receiver can read it there; 0: all are
   /// copied into slots.
   std::size_t elsewhereBytes = 0;
+  /// The same where an adapter reads it (SendEnd::adapterReads()).
+  std::size_t adapterBytes = 0;
   /// Input that was sent stays as it is while a receiver may read it; see transports/memory_names.h
   bool inputStays = false;
   Residuals residuals;  ///< compressed operations only
@@ -109,6 +111,13 @@ class Lane {
     kElsewhere  ///< it stays where it is
   };
 
+  /// A payload that stays in the caller's buffers.
+  struct Lasting {
+    const std::byte* data = nullptr;    ///< null: it does not
+    std::size_t fewestForPeers = 0;     ///< from how many bytes on receivers read it there; 0: none
+    std::size_t fewestForAdapters = 0;  ///< likewise
+  };
+
   /// What kernels/step_ready.h asks of the connections.
   struct Ends {
     std::vector<SendEnd*>& send;
@@ -145,7 +154,7 @@ class Lane {
   bool beginReads(const Step& step);
   SendEnd* unsettledEnd();
   void runRow(const Step& step, std::size_t row, const Work& work);
-  static const std::byte* lastingPayload(const Step& step, const Work& work);
+  static Lasting lastingPayload(const Step& step, const Work& work);
   void chooseWays(const Step& step, const Work& work);
   void copyRow(std::size_t bytes);
   void foldRow(const Step& step, const Work& work);

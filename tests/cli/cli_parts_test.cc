@@ -69,6 +69,7 @@ TEST(Options, DefaultsAreUnderstood) {
   ASSERT_TRUE(options.ok());
   EXPECT_EQ(options->sizes.front(), 8U);
   EXPECT_EQ(options->sizes.back(), 32U << 20U);
+  EXPECT_EQ(options->buffers, perf::BufferKind::kMalloc);
 }
 
 TEST(Options, ContradictionsAreRefused) {
@@ -83,6 +84,7 @@ TEST(Options, ContradictionsAreRefused) {
   EXPECT_TRUE(refused([](auto& flags) { flags.stepFactor = 1; }));
   EXPECT_TRUE(refused([](auto& flags) { flags.stepFactor = 2, flags.stepBytes = "1K"; }));
   EXPECT_TRUE(refused([](auto& flags) { flags.unalign = "2"; }));
+  EXPECT_TRUE(refused([](auto& flags) { flags.buffers = "pinned"; }));
   EXPECT_TRUE(refused([](auto& flags) { flags.algorithm = "one_shot"; }));
   EXPECT_TRUE(refused([](auto& flags) { flags.threads = -1; }));
   EXPECT_TRUE(refused([](auto& flags) { flags.threads = flags.processes = 2; }));

@@ -7,6 +7,7 @@ import csv
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -47,6 +48,37 @@ def perf_sweep():
         "all", "-r", "all", "-n", "1", "-w", "0", "--unalign", "8", "-T", "100")
     run("perf", "all_reduce_perf", "--threads", "5", "-b", "100K", "-e", "100K", "-z", "1", "-N",
         "2", "-n", "2", "-w", "1", "--reproducible", "-a", "3", "-T", "100")
+
+
+def perf_buffers():
+    """Every kind of buffers gives right results, among threads and processes, and is told."""
+    for kind, told in (("malloc", "of malloc"), ("rondo", "of rondoMemAlloc"),
+                       ("registered", "of malloc, registered")):
+        words = ["--buffers", kind, "-b", "0", "-e", "200K", "-i", "100004", "-n", "2", "-w", "1",
+                 "-T", "100"]
+        for ranks in (["--threads", "2"], ["--ranks", "2"]):
+            text = run("perf", *WITH_SIZES, "--unalign", "8", *words, *ranks).stdout
+            assert f"\n# buffers: {told}\n" in text, text
+            assert "# Out of bounds values : 0 OK" in text, text
+        lines = run("perf", "all_reduce", *words, "--jsonl", "-").stdout.splitlines()
+        measured = [json.loads(line) for line in lines[:-1]]
+        assert len(measured) == 7 and all(line["buffers"] == kind for line in measured), lines
+    done = run("perf", "barrier", "--buffers", "pinned", expect=2)
+    assert "malloc, rondo or registered" in done.stderr, done.stderr
+
+
+def perf_adapters():
+    """Registered buffers are sent by adapters; LD_LIBRARY_PATH has the double of libibverbs."""
+    for kind in ("malloc", "rondo", "registered"):
+        text = run("perf", "all_reduce", "all_to_all", "--buffers", kind, "--ranks", "2", "-b", "64K",
+                   "-e", "4M", "-f", "8", "-n", "2", "-w", "1", "-T", "100",
+                   RONDO_TRANSPORT="verbs").stdout
+        assert "transport verbs," in text and "# Out of bounds values : 0 OK" in text, text
+    limit = 6 << 20  # enough for slots, and not for a buffer
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit))
+    done = run("perf", "all_reduce", "--buffers", "registered", "--ranks", "2", "-b", "8M", "-e", "8M",
+               "-n", "1", RONDO_TRANSPORT="verbs", RONDOTEST_VERBS_MEMLOCK="1")
+    assert done.stderr.count("is copied first") == 2, done.stderr  # once by each rank
 
 
 def perf_output():
@@ -492,8 +524,8 @@ def run_signals():
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
         perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
-        explain_topology, tune, perf_processes, doctor, doctor_findings, doctor_adapters, doctor_gpus,
-        run_bind, run_output, run_failure, run_signals)}
+        explain_topology, tune, perf_processes, perf_buffers, perf_adapters, doctor, doctor_findings,
+        doctor_adapters, doctor_gpus, run_bind, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:
         sys.exit(f"{__doc__}\nCHECK: {' '.join(checks)}")
     command = sys.argv[1]

@@ -19,8 +19,12 @@ struct CheckedCall {
       : what{.collective = collective, .algorithm = {}, .count = count},
         data({collective, DataType::kFloat32, ReduceOp::kSum, kRanks, 0, count, 0}) {}
 
-  RankBuffers buffers(int rank, Placement placement, std::size_t offsetBytes = 0) const {
-    Result<RankBuffers> made = RankBuffers::create(what, data, rank, placement, offsetBytes);
+  RankBuffers buffers(int rank,
+                      Placement placement,
+                      std::size_t offsetBytes = 0,
+                      bool fromRondo = false) const {
+    Result<RankBuffers> made =
+        RankBuffers::create(what, data, rank, placement, offsetBytes, fromRondo);
     EXPECT_TRUE(made.ok());
     made->fill();
     return *std::move(made);
@@ -49,6 +53,18 @@ TEST(RankBuffers, RightResultsPass) {
         EXPECT_EQ(buffers.check().text, "") << collectiveName(collective) << " rank " << rank;
       }
     }
+  }
+}
+
+TEST(RankBuffers, MayBeMemoryOfRondoMemAlloc) {
+  const CheckedCall call(Collective::kAllReduce);
+  for (const Placement placement : {Placement::kOutOfPlace, Placement::kInPlace}) {
+    RankBuffers buffers = call.buffers(1, placement, 4, /*fromRondo=*/true);
+    call.complete(buffers, 1);
+    EXPECT_EQ(buffers.check().text, "");
+    void* const begin = outputOf(buffers) - 64 - 4;  // before it are guard and offset
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(begin) % 4096, 0U);
+    EXPECT_EQ(rondoMemFree(static_cast<std::byte*>(begin) + 64), rondoInvalidArgument);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tests/collective/prepared_call.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -20,6 +21,10 @@ rondoDataType_t publicType(DataType type) {
 Bytes slice(const Bytes& bytes, std::size_t begin, std::size_t length) {
   const auto at = bytes.begin() + static_cast<std::ptrdiff_t>(begin);
   return {at, at + static_cast<std::ptrdiff_t>(length)};
+}
+
+bool registersBuffers() {
+  return std::getenv("RONDOTEST_REGISTER") != nullptr;  // NOLINT(concurrency-mt-unsafe)
 }
 
 }  // namespace
@@ -116,9 +121,27 @@ void PreparedCall::execute(int number) {
     rank.result = rondoRedOpCreatePreMulSum(&op, rank.factor.data(), publicType(spec_.type),
                                             rondoScalarHostImmediate, rank.comm);
   }
-  if (rank.result == rondoSuccess) rank.result = call(rank, op);
+  if (rank.result == rondoSuccess)
+    rank.result = registersBuffers() ? callRegistered(rank, op) : call(rank, op);
   if (rank.result != rondoSuccess) rank.message = rondoGetLastError(rank.comm);
   if (ownOp) (void)rondoRedOpDestroy(op, rank.comm);
+}
+
+rondoResult_t PreparedCall::callRegistered(Rank& rank, rondoRedOp_t op) const {
+  std::vector<rondoRegistration_t> registrations;
+  rondoResult_t result = rondoSuccess;
+  for (const std::span<std::byte> memory : {rank.send.bytes(), rank.recv.bytes()}) {
+    if (memory.empty() || result != rondoSuccess) continue;
+    rondoRegistration_t registration = nullptr;
+    result = rondoCommRegister(rank.comm, memory.data(), memory.size(), &registration);
+    if (result == rondoSuccess) registrations.push_back(registration);
+  }
+  if (result == rondoSuccess) result = call(rank, op);
+  for (const rondoRegistration_t registration : registrations) {
+    const rondoResult_t ended = rondoCommDeregister(rank.comm, registration);
+    if (result == rondoSuccess) result = ended;
+  }
+  return result;
 }
 
 rondoResult_t PreparedCall::call(Rank& rank, rondoRedOp_t op) const {

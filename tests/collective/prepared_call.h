@@ -42,7 +42,8 @@ class PreparedCall {
                const Communicators& communicators,
                std::vector<Bytes> inputs = {});
 
-  /// Makes the call as `rank`. @threads each rank its own
+  /// Makes the call as `rank`; if there is RONDOTEST_REGISTER in the environment, with its buffers
+  /// registered meanwhile. @threads each rank its own
   void execute(int rank);
 
   /// What is wrong after all ranks executed; empty if nothing. Frees nothing: may be executed again
@@ -79,6 +80,7 @@ class PreparedCall {
   std::byte* recvOf(Rank& rank) const;
   std::span<std::byte> outputOf(Rank& rank) const;
   rondoResult_t call(Rank& rank, rondoRedOp_t op) const;
+  rondoResult_t callRegistered(Rank& rank, rondoRedOp_t op) const;
   void expectResults(const Communicators& communicators);
   Bytes expectedAt(std::size_t rank, const std::vector<Bytes>& inputs, const Bytes& reduced) const;
   std::string verifyRank(int number);

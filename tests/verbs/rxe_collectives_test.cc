@@ -2,7 +2,11 @@
 // with loss of packets.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,14 +73,17 @@ int callAlgorithms(rondoComm_t comm, int rank, const Setting& setting) {
   return wrong;
 }
 
-void run(const Setting& setting, const char* ackTimeout) {
+/// A rank's part; what is wrong is on stderr.
+using RankPart = std::function<int(rondoComm_t comm, int rank, const Setting& setting)>;
+
+void run(const Setting& setting, const char* ackTimeout, const RankPart& part = callAlgorithms) {
   ForkedRanks processes(setting.ranks, [&](int rank, const rondoUniqueId_t& id) {
     // NOLINTBEGIN(concurrency-mt-unsafe): a forked child has one thread
     ::setenv("RONDO_IB_DEVICES", setting.hosts.devicesOf(rank).c_str(), 1);
     ::setenv("RONDO_IB_TIMEOUT", ackTimeout, 1);
     // NOLINTEND(concurrency-mt-unsafe)
     rondoComm_t comm = joinOrExit(setting.ranks, rank, id);
-    const int wrong = callAlgorithms(comm, rank, setting);
+    const int wrong = part(comm, rank, setting);
     return wrong + failed(comm, rondoCommDestroy(comm));
   });
   processes.expectSuccess();
@@ -96,6 +103,86 @@ TEST_P(RxeCollectives, GiveRightResults) {
   }
 }
 
+// Buffers that are registered.
+
+constexpr std::size_t kBufferElems = 200000;  // several chunks, the last of them ragged
+
+/// Memory of this process that adapters have locked.
+long lockedKiB() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  long kibibytes = -1;
+  while (status >> word)
+    if (word == "VmPin:" && status >> kibibytes) break;
+  return kibibytes;
+}
+
+/// Sums what the ranks have put into registered buffers, in place or not, and passes it on.
+int sumAndPass(rondoComm_t comm, int rank, int ranks, int round, std::span<float> memory) {
+  const std::span<float> input = memory.first(kBufferElems);
+  const std::span<float> output =
+      round % 2 == 0 ? input : memory.subspan(kBufferElems, kBufferElems);
+  const auto valueOf = [round](int of, std::size_t at) {
+    return static_cast<float>((at + static_cast<std::size_t>(7 * of + round)) % 100);
+  };
+  for (std::size_t at = 0; at < input.size(); ++at)
+    input[at] = valueOf(rank, at);
+  int wrong = failed(comm, rondoAllReduce(input.data(), output.data(), input.size(), rondoFloat32,
+                                          rondoSum, comm, nullptr));
+  if (output.data() != input.data()) std::ranges::fill(input, -1.0F);
+  for (std::size_t at = 0; at < output.size(); ++at) {
+    float sum = 0;
+    for (int other = 0; other < ranks; ++other)
+      sum += valueOf(other, at);
+    wrong += output[at] == sum ? 0 : 1;
+  }
+  const std::span<float> received = memory.last(kBufferElems);
+  for (std::size_t at = 0; at < output.size(); ++at)
+    output[at] = valueOf(rank, at);
+  const int before = (rank + ranks - 1) % ranks;
+  wrong += failed(comm, rondoGroupStart());
+  wrong += failed(comm, rondoSend(output.data(), output.size(), rondoFloat32, (rank + 1) % ranks,
+                                  comm, nullptr));
+  wrong += failed(comm,
+                  rondoRecv(received.data(), received.size(), rondoFloat32, before, comm, nullptr));
+  wrong += failed(comm, rondoGroupEnd());
+  std::ranges::fill(output, -1.0F);
+  for (std::size_t at = 0; at < received.size(); ++at)
+    wrong += received[at] == valueOf(before, at) ? 0 : 1;
+  if (wrong > 0) std::fprintf(stderr, "rank %d round %d: %d wrong\n", rank, round, wrong);
+  return wrong;
+}
+
+/// The kernel says that the adapters have the buffer; what they send out of it is spoiled as soon
+/// as a call returns.
+int useRegisteredBuffer(rondoComm_t comm, int rank, const Setting& setting) {
+  std::vector<float> memory(3 * kBufferElems);
+  const auto bufferKiB = static_cast<long>(memory.size() * sizeof(float) / 1024);
+  const long before = lockedKiB();
+  rondoRegistration_t registration = nullptr;
+  int wrong = failed(
+      comm, rondoCommRegister(comm, memory.data(), memory.size() * sizeof(float), &registration));
+  const long locked = lockedKiB() - before;
+  for (int round = 0; round < 4; ++round)
+    wrong += sumAndPass(comm, rank, setting.ranks, round, memory);
+  const long used = lockedKiB();
+  wrong += failed(comm, rondoCommDeregister(comm, registration));
+  const long released = used - lockedKiB();
+  // Once for each adapter.
+  if (locked < bufferKiB * setting.hosts.rails || released < bufferKiB * setting.hosts.rails) {
+    std::fprintf(stderr, "rank %d: of %ld KiB %ld were locked, %ld released\n", rank, bufferKiB,
+                 locked, released);
+    ++wrong;
+  }
+  return wrong;
+}
+
+class RxeRegisteredBuffers : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(RxeRegisteredBuffers, AreSentFromWhereTheyAre) {
+  run(GetParam(), "18", useRegisteredBuffer);
+}
+
 std::string nameOf(const ::testing::TestParamInfo<Setting>& param) {
   const auto& [ranks, hosts, rounds] = param.param;
   return fmt::format("{}_ranks_{}_hosts_{}_rails", ranks, hosts.hosts, hosts.rails);
@@ -110,6 +197,11 @@ INSTANTIATE_TEST_SUITE_P(Layouts,
                                            Setting{2, {2, 2}, {3, 4}},
                                            Setting{4, {4, 1}, {3, 4}},
                                            Setting{8, {2, 2}, {3, 4}}),
+                         nameOf);
+
+INSTANTIATE_TEST_SUITE_P(Layouts,
+                         RxeRegisteredBuffers,
+                         ::testing::Values(Setting{2, {2, 1}, {}}, Setting{4, {2, 2}, {}}),
                          nameOf);
 
 TEST(RxeCollectivesCover, EveryAlgorithm) {

@@ -40,21 +40,28 @@ target_include_directories(verbs_reach_test SYSTEM PRIVATE ${RONDO_VERBS_INCLUDE
 
 # What goes wrong, and what is said about it.
 rondo_add_test(verbs_faults_test LABELS verbs_double collective
-  SOURCES faults_test.cc ${PROJECT_SOURCE_DIR}/tests/transport/transport_team.cc
-  LIBRARIES rondo_verbs_checks rondo_static GTest::gmock)
+  SOURCES buffers_test.cc faults_test.cc ${PROJECT_SOURCE_DIR}/tests/transport/transport_team.cc
+  LIBRARIES rondo_verbs_checks rondo_collective_harness GTest::gmock)
+rondo_add_command_test(verbs_late_buffers_test LABELS verbs_double
+  COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_VERBS_DELAY_US=200
+    $<TARGET_FILE:verbs_faults_test> --gtest_filter=*Buffer*:*Registered*)
 
 # The suites over it: ranks are threads that meet as processes do, then processes.
 set(rondo_over_verbs
   RONDO_TRANSPORT=verbs LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>)
 foreach(suite IN ITEMS matrix soak failure mismatch)
   set(labels verbs_double multiprocess)
+  set(buffers "")
   if(suite MATCHES "^(soak|failure)$")
     list(APPEND labels collective)
   elseif(suite STREQUAL "matrix")
     list(APPEND labels slow)
   endif()
+  if(suite STREQUAL "soak")
+    set(buffers RONDOTEST_REGISTER=1 RONDO_ZERO_COPY_BYTES=64)
+  endif()
   rondo_add_command_test(verbs_${suite}_test LABELS ${labels} TIMEOUT 600
-    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 ${rondo_over_verbs}
+    COMMAND ${CMAKE_COMMAND} -E env RONDOTEST_MEET=1 RONDO_SLOT_MEMORY_BYTES=0 ${rondo_over_verbs} ${buffers}
       $<TARGET_FILE:collective_${suite}_test>)
 endforeach()
 # An adapter acknowledges for a process that is stopped; the double's thread is stopped with it.
@@ -105,8 +112,10 @@ if(Python3_FOUND AND NOT RONDO_SANITIZE)
 endif()
 
 if(Python3_FOUND)
-  rondo_add_command_test(cli_doctor_adapters LABELS verbs_double cli TIMEOUT 600
-    COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>
-      ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/command_test.py
-      $<TARGET_FILE:rondo_cli> doctor_adapters)
+  foreach(check IN ITEMS doctor_adapters perf_adapters)
+    rondo_add_command_test(cli_${check} LABELS verbs_double cli TIMEOUT 600
+      COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=$<TARGET_FILE_DIR:rondo_verbs_double>
+        ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/cli/command_test.py
+        $<TARGET_FILE:rondo_cli> ${check})
+  endforeach()
 endif()

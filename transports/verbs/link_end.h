@@ -12,6 +12,7 @@
 #include "src/status.h"
 #include "transports/private_connection.h"
 #include "transports/verbs/queue_pair.h"
+#include "transports/verbs/registered_buffers.h"
 
 namespace rondo::verbs {
 
@@ -22,6 +23,8 @@ struct EndParts {
   std::shared_ptr<PrivateConnection> connection;
   Owned<ibv_mr> memory{nullptr, nullptr};  ///< all of it, registered; null: it takes a detour
   std::unique_ptr<QueuePair> pair{};       ///< likewise
+  /// Of a sender: what it may send from besides slots; not owned. Null: nothing.
+  const RegisteredBuffers* buffers = nullptr;
 };
 
 /// Room for headers behind the slots of a connection.
@@ -72,7 +75,8 @@ class LinkEnd {
 
   void closeSocket() { socket_.reset(); }
 
-  /// Whether the adapter has memory and a queue pair for it; if not, it takes a detour.
+  /// Whether the adapter has memory and a queue pair for it; if not, it takes a detour, or has been
+  /// stopped.
   bool attached() const { return parts_.pair != nullptr; }
 
   /// The next message that has come on the socket.
@@ -89,6 +93,10 @@ class LinkEnd {
 
   /// For a detour on which both ends agree: the socket, after which the adapter has no part in it.
   FileDescriptor giveSocket();
+
+  /// Has the adapter do nothing more with what was posted: on return it reads no memory of this
+  /// end's any more, and what it had not sent is lost.
+  void stopAdapter() { parts_.pair.reset(); }
 
   /// Connects the queue pair to the end that the peer has described.
   /// @errors Mismatch, SystemError.

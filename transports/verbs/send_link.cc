@@ -82,30 +82,36 @@ Result<bool> SendLink::takeCompletions() {
 Status SendLink::onCompletion(const ibv_wc& completion) {
   if (completion.opcode == IBV_WC_RDMA_WRITE) {
     ++completed_;  // only headers report, one for each slot
+    release(std::min(credit_, completed_));
     return {};
   }
   if (completion.opcode != IBV_WC_RECV || (completion.wc_flags & IBV_WC_WITH_IMM) == 0) {
     return brokenProtocol("its message is no credit");
   }
-  RONDO_RETURN_IF_ERROR(takeCredit(widen(ntohl(completion.imm_data), released())));
+  RONDO_RETURN_IF_ERROR(takeCredit(widen(ntohl(completion.imm_data), credit_)));
   return postReceive();
 }
 
 Status SendLink::takeCredit(std::uint64_t credit) {
-  if (credit < released()) return brokenProtocol("it takes back slots that it has released");
+  if (credit < credit_) return brokenProtocol("it takes back slots that it has released");
   if (credit > sent_) return brokenProtocol("it releases slots that were never sent");
-  host::postCounter(parts_.connection->control().head.value, credit);
+  credit_ = credit;
+  release(std::min(credit_, completed_));
   return {};
 }
 
-/// The peer may have fewer slots than this end; and what the adapter has not reported yet still
-/// takes its room.
+/// A payload may be in a buffer, which the program may change, or take from the adapter, once its
+/// slot is released: so that is when the adapter has read it, too.
+void SendLink::release(std::uint64_t count) {
+  if (count > released()) host::postCounter(parts_.connection->control().head.value, count);
+}
+
+/// The peer may have fewer slots than this end. What the adapter has not reported yet still takes
+/// its room, and counts as not released.
 Result<bool> SendLink::postSlots() {
   bool moved = false;
-  const auto room = [&](std::uint64_t done) {
-    return sent_ - done < std::min(peerEnd_.slots, parts_.connection->slotCount());
-  };
-  while (sent_ < filled() && room(released()) && room(completed_)) {
+  const std::uint64_t most = std::min(peerEnd_.slots, parts_.connection->slotCount());
+  while (sent_ < filled() && sent_ - released() < most) {
     RONDO_RETURN_IF_ERROR(postSlot(sent_));
     ++sent_;
     moved = true;
@@ -115,9 +121,10 @@ Result<bool> SendLink::postSlots() {
 
 Status SendLink::postSlot(std::uint64_t number) {
   const SlotEntry& entry = parts_.connection->entry(number);
-  RONDO_RETURN_IF_ERROR(postPayload(number, entry.bytes));
+  if (entry.isElsewhere()) lastFromBuffer_ = number + 1;
+  RONDO_RETURN_IF_ERROR(postPayload(number, entry.payloadBytes()));
   SlotEntry* const own = header(number);
-  *own = entry;
+  *own = {entry.payloadBytes(), entry.call};
   ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(own),
                 .length = sizeof *own,
                 .lkey = parts_.memory->lkey};
@@ -131,15 +138,34 @@ Status SendLink::postSlot(std::uint64_t number) {
   return post(request, piece);
 }
 
+/// Not before the ends are connected: until then they may have to take a detour, and that is from
+/// slots.
+std::optional<SlotPlace> SendLink::nameOf(const std::byte* data, std::size_t bytes) {
+  if (parts_.buffers == nullptr || !connected() || !attached() || detour_) return std::nullopt;
+  const auto key = parts_.buffers->keyOf(parts_.pair->port().device(), data, bytes);
+  if (!key.has_value()) return std::nullopt;
+  return SlotPlace{*key, reinterpret_cast<std::uintptr_t>(data)};
+}
+
+SendLink::Payload SendLink::payloadOf(std::uint64_t number) const {
+  PrivateConnection& connection = *parts_.connection;
+  if (connection.entry(number).isElsewhere()) {
+    const SlotPlace& place = connection.control().places[number % connection.slotCount()];
+    return {static_cast<std::uintptr_t>(place.offset), static_cast<std::uint32_t>(place.region)};
+  }
+  return {reinterpret_cast<std::uintptr_t>(connection.slot(number)), parts_.memory->lkey};
+}
+
 Status SendLink::postPayload(std::uint64_t number, std::uint64_t bytes) {
+  const Payload payload = payloadOf(number);
   const std::uint64_t most = parts_.pair->port().mostBytes();
   const std::uint64_t to =
       peerEnd_.slotsAddress + number % peerEnd_.slots * parts_.connection->slotBytes();
   for (std::uint64_t done = 0; done < bytes;) {
     const std::uint64_t length = most == 0 ? bytes : std::min(bytes - done, most);
-    ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(parts_.connection->slot(number)) + done,
+    ibv_sge piece{.addr = payload.address + done,
                   .length = static_cast<std::uint32_t>(length),
-                  .lkey = parts_.memory->lkey};
+                  .lkey = payload.key};
     ibv_send_wr request{};
     request.opcode = IBV_WR_RDMA_WRITE;
     request.wr.rdma.remote_addr = to + done;
@@ -157,6 +183,20 @@ void SendLink::awaitWrites(Deadline deadline) {
   }
 }
 
+/// The operation has failed, and with it the communicator: the program may have its buffers back
+/// now, and whatever the peer gets from them later must not look like what was sent. The socket
+/// remains, so that the peer learns of the failure by the control plane, and not of a loss.
+void SendLink::withdraw() {
+  (void)takeCompletions();
+  if (sent_ == filled() && completed_ >= lastFromBuffer_) return;
+  stopAdapter();
+  if (gone_.empty()) gone_ = "an operation of this rank has failed while it sent from its buffers";
+}
+
+void SendLink::finishReading() {
+  if (attached() && completed_ < lastFromBuffer_) withdraw();
+}
+
 void SendLink::close() {
   if (detour_) return detour_->close();
   sayGoodbye(sent_);
@@ -166,6 +206,8 @@ void SendLink::close() {
 void SendLink::end(std::string why) {
   if (ended()) return;  // the first cause counts
   gone_ = std::move(why);
+  // What the peer has taken it has, though the adapter may never hear so.
+  release(credit_);
   closeSocket();
 }
 

@@ -285,6 +285,7 @@ Result<ConnectionMemory> VerbsTransport::connect(int from, int to, int channel) 
 Result<ConnectionMemory> VerbsTransport::connectSend(int to, int channel) {
   Result<EndParts> end = makeEnd(parts_.rank, to, channel);
   RONDO_RETURN_IF_ERROR(end.status());
+  end->buffers = &buffers_;
   Result<FileDescriptor> socket = parts_.control->dialData(
       to, {DataWire::kVerbs, channel, parts_.slots.bytes, end->connection->slotCount()},
       Deadline::within(parts_.connectTimeout));
@@ -310,6 +311,23 @@ Result<RecvLink*> VerbsTransport::receivingEnd(int from, int channel) {
   Result<EndParts> end = makeEnd(from, parts_.rank, channel);
   RONDO_RETURN_IF_ERROR(end.status());
   return &links_.addRecv({from, channel}, *std::move(end));
+}
+
+// Memory of the program.
+
+void VerbsTransport::registerMemory(std::uint64_t number, std::span<const std::byte> memory) {
+  const Status added = buffers_.add(number, memory, devices_);
+  if (added.ok() || std::exchange(warnedOfCopies_, true)) return;
+  RONDO_LOG(kWarn, kTransport, LogContext{.rank = parts_.rank},
+            "what is sent from a registered buffer, and maybe from others, is copied first: {}",
+            added.message());
+}
+
+void VerbsTransport::deregisterMemory(std::uint64_t number) {
+  if (!buffers_.has(number)) return;
+  for (auto& [key, link] : links_.sends())
+    link.finishReading();
+  buffers_.remove(number);
 }
 
 // Moving data.

@@ -66,6 +66,12 @@ class VerbsTransport final : public Transport {
 
   std::size_t memoryBytes() const override { return parts_.account.held(); }
 
+  /// With all adapters. Where one does not take it, what that one sends is copied, as one warning
+  /// says.
+  void registerMemory(std::uint64_t number, std::span<const std::byte> memory) override;
+
+  void deregisterMemory(std::uint64_t number) override;
+
   void close() override;
 
  private:
@@ -94,6 +100,7 @@ class VerbsTransport final : public Transport {
   std::string ownPorts_;  // as offered
   std::vector<std::shared_ptr<Port>> ports_;
   std::vector<std::shared_ptr<Device>> devices_;  // of ports_, each once
+  RegisteredBuffers buffers_;                     // with devices_
   std::vector<std::string> portWords_;            // by rank, as offered; empty: not reached
   std::vector<std::vector<PortPair>> paths_;      // by peer; empty: not reached
   std::vector<std::string> whyNoPath_;            // by peer
@@ -101,6 +108,7 @@ class VerbsTransport final : public Transport {
   std::vector<std::set<int>> peersBy_;  // by place in ports_: with whom connections use it
   bool warnedOfLinkLocal_ = false;
   bool warnedOfDetour_ = false;
+  bool warnedOfCopies_ = false;
   int idleTurns_ = 0;
   mutable bool slept_ = false;  // set by watch(), which also has the links' adapters report
   FileDescriptor alwaysReady_;  // stands for what is there already

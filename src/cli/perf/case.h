@@ -43,6 +43,24 @@ constexpr std::string_view placementName(Placement placement) {
   return placement == Placement::kInPlace ? "in_place" : "out_of_place";
 }
 
+/// What memory the operations are given.
+enum class BufferKind : std::uint8_t {
+  kMalloc,     ///< any
+  kRondo,      ///< that of rondoMemAlloc
+  kRegistered  ///< any, registered with the communicator
+};
+
+constexpr std::string_view bufferKindName(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kRondo:
+      return "rondo";
+    case BufferKind::kRegistered:
+      return "registered";
+    default:
+      return "malloc";
+  }
+}
+
 /// Which rank's time goes into the table; the values of nccl-tests' -a.
 enum class TimeOf : std::uint8_t { kRank0, kAverage, kFastest, kSlowest };
 

@@ -4,6 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "rondo/rondo.h"
+#include "src/cli/perf/collective_caller.h"
+
 namespace rondo::perf {
 
 namespace {
@@ -13,17 +16,29 @@ constexpr std::size_t kGuardBytes = 64;
 constexpr std::byte kGuard{0xa5};
 constexpr std::byte kPoison{0x5b};
 
-}  // namespace
-
-void GuardedBuffer::Free::operator()(std::byte* memory) const {
-  std::free(memory);  // NOLINT: the deleter of memory_
+void freePlain(std::byte* memory) {
+  std::free(memory);  // NOLINT: a deleter
 }
 
-Result<GuardedBuffer> GuardedBuffer::create(std::size_t bytes, std::size_t offsetBytes) {
+void freeRondo(std::byte* memory) {
+  (void)rondoMemFree(memory);  // which refuses only what is registered or not its own
+}
+
+}  // namespace
+
+Result<GuardedBuffer> GuardedBuffer::create(std::size_t bytes,
+                                            std::size_t offsetBytes,
+                                            bool fromRondo) {
   const std::size_t wanted = kGuardBytes + offsetBytes + bytes + kGuardBytes;
   const std::size_t total = (wanted + kAlignment - 1) / kAlignment * kAlignment;
   GuardedBuffer buffer;
-  buffer.memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, total)));
+  void* memory = nullptr;  // of rondoMemAlloc it begins on a page
+  if (!fromRondo) {
+    memory = std::aligned_alloc(kAlignment, total);
+  } else if (const rondoResult_t got = rondoMemAlloc(&memory, total, -1); got != rondoSuccess) {
+    return statusOf(got, nullptr);
+  }
+  buffer.memory_ = {static_cast<std::byte*>(memory), fromRondo ? freeRondo : freePlain};
   if (buffer.memory_ == nullptr) {
     return Status::outOfMemory("no {} bytes for a test buffer; ask for a smaller size", bytes);
   }

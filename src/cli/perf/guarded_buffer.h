@@ -14,8 +14,11 @@ class GuardedBuffer {
  public:
   /// @param bytes        of the buffer proper
   /// @param offsetBytes  distance of its start from a 64-byte boundary
+  /// @param fromRondo    the memory is of rondoMemAlloc
   /// @errors OutOfMemory
-  static Result<GuardedBuffer> create(std::size_t bytes, std::size_t offsetBytes);
+  static Result<GuardedBuffer> create(std::size_t bytes,
+                                      std::size_t offsetBytes,
+                                      bool fromRondo = false);
 
   /// The buffer proper.
   std::span<std::byte> bytes() const { return {start_, bytes_}; }
@@ -27,16 +30,12 @@ class GuardedBuffer {
   bool guardsIntact() const;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
-
   GuardedBuffer() = default;
 
   std::span<std::byte> before() const;
   std::span<std::byte> after() const;
 
-  std::unique_ptr<std::byte, Free> memory_;
+  std::unique_ptr<std::byte, void (*)(std::byte*)> memory_{nullptr, nullptr};
   std::byte* start_ = nullptr;
   std::size_t bytes_ = 0;
 };

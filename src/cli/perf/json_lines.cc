@@ -29,7 +29,8 @@ class JsonLines final : public Report {
            {"checks", options.checks},
            {"blocking", options.blocking},
            {"reproducible", options.reproducible},
-           {"unalign_bytes", options.unalignBytes}});
+           {"unalign_bytes", options.unalignBytes},
+           {"buffers", bufferKindName(options.buffers)}});
   }
 
   void section(Collective, std::string_view) override {}

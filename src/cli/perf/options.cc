@@ -35,8 +35,8 @@ constexpr Advice kAdvices[] = {
     {"--cudagraph", "there are no CUDA graphs on host memory"},
     {"-C", "the time of the call is the time of the operation on host memory"},
     {"--report_cputime", "the time of the call is the time of the operation on host memory"},
-    {"-R", "host buffers need no registration"},
-    {"--local_register", "host buffers need no registration"},
+    {"-R", "use --buffers registered"},
+    {"--local_register", "use --buffers registered"},
     {"-J", "use --jsonl FILE or --csv FILE"},
     {"--output_file", "use --jsonl FILE or --csv FILE"},
     {"-S", "use --jsonl FILE: it has the smallest, average and largest time over the ranks"},
@@ -167,7 +167,18 @@ Status readAlgorithm(const PerfFlags& flags, PerfOptions& options) {
   return {};
 }
 
+Status readBufferKind(const PerfFlags& flags, PerfOptions& options) {
+  for (const BufferKind kind : {BufferKind::kMalloc, BufferKind::kRondo, BufferKind::kRegistered}) {
+    if (flags.buffers != bufferKindName(kind)) continue;
+    options.buffers = kind;
+    return {};
+  }
+  return Status::invalidArgument("--buffers: there is no \"{}\"; use malloc, rondo or registered",
+                                 flags.buffers);
+}
+
 Status readBuffers(const PerfFlags& flags, PerfOptions& options) {
+  RONDO_RETURN_IF_ERROR(readBufferKind(flags, options));
   RONDO_RETURN_IF_ERROR(readSize("--chunk-bytes", flags.chunkBytes, options.chunkBytes));
   RONDO_RETURN_IF_ERROR(readSize("--unalign", flags.unalign, options.unalignBytes));
   for (const DataType type : options.types) {
@@ -201,6 +212,11 @@ void addSizeFlags(CLI::App& app, PerfFlags& flags) {
   app.add_option("-i,--stepbytes", flags.stepBytes, "Add this from size to size")->group(group);
   app.add_option("-f,--stepfactor", flags.stepFactor, "Or multiply by this [2]")->group(group);
   app.add_option("--unalign", flags.unalign, "Bytes by which buffers miss a 64-byte boundary [0]")
+      ->group(group);
+  app.add_option(
+         "--buffers", flags.buffers,
+         "Memory of the buffers: malloc, rondo (of rondoMemAlloc) or registered (of malloc, "
+         "by rondoCommRegister) [malloc]")
       ->group(group);
 }
 

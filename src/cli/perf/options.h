@@ -42,6 +42,7 @@ struct PerfFlags {
   int slots = 0;
   bool reproducible = false;
   std::string unalign = "0";
+  std::string buffers = "malloc";
   double timeoutSeconds = -1;  ///< negative: not given
   std::string jsonlFile;
   std::string csvFile;
@@ -83,6 +84,7 @@ struct PerfOptions {
   bool unlimitedSlots = false;  ///< whatever memory slots take together
   bool reproducible = false;
   std::size_t unalignBytes = 0;
+  BufferKind buffers = BufferKind::kMalloc;
   std::optional<double> timeoutSeconds;
   std::string jsonlFile;
   std::string csvFile;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "collectives/buffers.h"
+#include "src/cli/perf/collective_caller.h"
 
 namespace rondo::perf {
 
@@ -27,21 +28,34 @@ void addProblem(CheckReport& report, std::size_t wrong, const std::string& text)
 
 }  // namespace
 
+Result<BufferRegistration> BufferRegistration::make(rondoComm_t comm, std::span<std::byte> memory) {
+  rondoRegistration_t handle = nullptr;
+  RONDO_RETURN_IF_ERROR(
+      statusOf(rondoCommRegister(comm, memory.data(), memory.size(), &handle), comm));
+  return BufferRegistration(comm, handle);
+}
+
+BufferRegistration::~BufferRegistration() {
+  // Of a communicator that has failed they end with it.
+  if (handle_ != nullptr) (void)rondoCommDeregister(comm_, handle_);
+}
+
 Result<RankBuffers> RankBuffers::create(const Case& what,
                                         const PredictableData& data,
                                         int rank,
                                         Placement placement,
-                                        std::size_t offsetBytes) {
+                                        std::size_t offsetBytes,
+                                        bool fromRondo) {
   RankBuffers buffers(what, data, rank);
   const std::size_t inputBytes = data.inputElems(rank) * elementBytes(what.type);
   const std::size_t outputBytes = data.outputElems(rank) * elementBytes(what.type);
   const bool together = placement == Placement::kInPlace;
-  Result<GuardedBuffer> first =
-      GuardedBuffer::create(together ? std::max(inputBytes, outputBytes) : inputBytes, offsetBytes);
+  Result<GuardedBuffer> first = GuardedBuffer::create(
+      together ? std::max(inputBytes, outputBytes) : inputBytes, offsetBytes, fromRondo);
   RONDO_RETURN_IF_ERROR(first.status());
   buffers.first_ = *std::move(first);
   if (!together) {
-    Result<GuardedBuffer> second = GuardedBuffer::create(outputBytes, offsetBytes);
+    Result<GuardedBuffer> second = GuardedBuffer::create(outputBytes, offsetBytes, fromRondo);
     RONDO_RETURN_IF_ERROR(second.status());
     buffers.second_ = *std::move(second);
     buffers.input_ = buffers.first_->bytes();
@@ -55,6 +69,16 @@ Result<RankBuffers> RankBuffers::create(const Case& what,
   buffers.input_ = buffers.first_->bytes().subspan(gathers ? block : 0, inputBytes);
   buffers.output_ = buffers.first_->bytes().subspan(scatters ? block : 0, outputBytes);
   return buffers;
+}
+
+Status RankBuffers::registerWith(rondoComm_t comm) {
+  for (const std::optional<GuardedBuffer>* buffer : {&first_, &second_}) {
+    if (!buffer->has_value() || (*buffer)->bytes().empty()) continue;
+    Result<BufferRegistration> made = BufferRegistration::make(comm, (*buffer)->bytes());
+    RONDO_RETURN_IF_ERROR(made.status());
+    registrations_.push_back(*std::move(made));
+  }
+  return {};
 }
 
 void RankBuffers::fill() {

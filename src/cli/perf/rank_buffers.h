@@ -3,8 +3,12 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "rondo/rondo.h"
 #include "src/cli/perf/case.h"
 #include "src/cli/perf/guarded_buffer.h"
 #include "src/cli/perf/predictable.h"
@@ -18,16 +22,41 @@ struct CheckReport {
   std::string text;       ///< what is wrong, for people; empty if nothing is
 };
 
+/// A buffer that is registered as long as this lives.
+class BufferRegistration {
+ public:
+  /// @errors those of rondoCommRegister
+  static Result<BufferRegistration> make(rondoComm_t comm, std::span<std::byte> memory);
+
+  BufferRegistration(BufferRegistration&& other) noexcept
+      : comm_(other.comm_), handle_(std::exchange(other.handle_, nullptr)) {}
+
+  BufferRegistration& operator=(BufferRegistration&&) = delete;
+  ~BufferRegistration();
+
+ private:
+  BufferRegistration(rondoComm_t comm, rondoRegistration_t handle) : comm_(comm), handle_(handle) {}
+
+  rondoComm_t comm_;
+  rondoRegistration_t handle_;  ///< null: another one has it
+};
+
 /// @threads one at a time; `data` must live as long
 class RankBuffers {
  public:
   /// @param offsetBytes distance of the buffers from a 64-byte boundary
+  /// @param fromRondo   they are memory of rondoMemAlloc
   /// @errors OutOfMemory
   static Result<RankBuffers> create(const Case& what,
                                     const PredictableData& data,
                                     int rank,
                                     Placement placement,
-                                    std::size_t offsetBytes);
+                                    std::size_t offsetBytes,
+                                    bool fromRondo = false);
+
+  /// Registers them with `comm`, which they must not outlive.
+  /// @errors those of rondoCommRegister
+  Status registerWith(rondoComm_t comm);
 
   /// Writes the input and spoils the rest of the output.
   void fill();
@@ -52,8 +81,9 @@ class RankBuffers {
   Case what_;
   const PredictableData* data_;
   int rank_;
-  std::optional<GuardedBuffer> first_;   // the input, or both in place
-  std::optional<GuardedBuffer> second_;  // the output, unless in place
+  std::optional<GuardedBuffer> first_;             // the input, or both in place
+  std::optional<GuardedBuffer> second_;            // the output, unless in place
+  std::vector<BufferRegistration> registrations_;  // ended before the buffers are freed
   std::span<std::byte> input_;
   std::span<std::byte> output_;
 };

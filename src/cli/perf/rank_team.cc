@@ -75,8 +75,11 @@ Status checkCalls(const CollectiveCaller& caller,
 Result<RankReport> runRank(const RankWork& work, rondoComm_t comm, int rank) {
   const PerfOptions& options = work.options;
   Result<RankBuffers> buffers =
-      RankBuffers::create(work.what, work.data, rank, work.placement, options.unalignBytes);
+      RankBuffers::create(work.what, work.data, rank, work.placement, options.unalignBytes,
+                          options.buffers == BufferKind::kRondo);
   RONDO_RETURN_IF_ERROR(buffers.status());
+  if (options.buffers == BufferKind::kRegistered)
+    RONDO_RETURN_IF_ERROR(buffers->registerWith(comm));
   const Result<CollectiveCaller> caller =
       CollectiveCaller::create(work.what, work.data, comm, rank);
   RONDO_RETURN_IF_ERROR(caller.status());

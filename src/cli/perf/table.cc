@@ -27,6 +27,17 @@ std::string measurementText(const Case& what,
 constexpr std::string_view kTimeNames[] = {"of rank 0", "average of all ranks",
                                            "of the fastest rank", "of the slowest rank"};
 
+std::string_view describeBuffers(BufferKind kind) {
+  switch (kind) {
+    case BufferKind::kRondo:
+      return "of rondoMemAlloc";
+    case BufferKind::kRegistered:
+      return "of malloc, registered";
+    default:
+      return "of malloc";
+  }
+}
+
 class Table final : public Report {
  public:
   void begin(const RunFacts& facts, const PerfOptions& options) override {
@@ -37,6 +48,7 @@ class Table final : public Report {
     fmt::print("# sizes {} to {} bytes, warm-up calls {}, timed calls {}, checked calls {}\n",
                options.sizes.front(), options.sizes.back(), options.warmups, options.iterations,
                options.checks);
+    fmt::print("# buffers: {}\n", describeBuffers(options.buffers));
     fmt::print("# time: ranks meet {}, then elapsed time / calls, {}\n",
                options.blocking ? "before each call (not timed)" : "once",
                kTimeNames[static_cast<std::size_t>(options.timeOf)]);

@@ -22,6 +22,9 @@
 //   RONDOTEST_VERBS_FAIL=symbol:nth:errno         rondoVerbsFailCall()
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include <infiniband/verbs.h>
 
 extern "C" {
@@ -39,6 +42,17 @@ int rondoVerbsObjects(void);
 
 /// Requests that were carried out for queue pairs of this adapter, so far.
 int rondoVerbsRequests(const char* adapter);
+
+/// From now on counts the bytes of payload that RDMA WRITEs read, inside of the `bytes` bytes at
+/// `begin` and elsewhere; those of WRITEs with immediate data are no payload.
+void rondoVerbsCountReads(const void* begin, std::size_t bytes);
+
+std::uint64_t rondoVerbsReadsInside(void);
+
+std::uint64_t rondoVerbsReadsOutside(void);
+
+/// Memory regions that are registered.
+int rondoVerbsRegions(void);
 
 /// Takes the adapter's port down, or up again, and says so to all that have it open.
 void rondoVerbsSetPort(const char* adapter, int active);

@@ -340,8 +340,10 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* memory, std::size_t bytes, int access) 
     errno = ENOMEM;
     return nullptr;
   }
+  // A program's own buffers, which are only read, lie where it likes.
   const std::uintptr_t inPage = reinterpret_cast<std::uintptr_t>(memory) % 4096;
-  if (inPage != 0 || bytes % 4096 != 0) world.complain("memory that shares a page is registered");
+  if (access != 0 && (inPage != 0 || bytes % 4096 != 0))
+    world.complain("memory that shares a page is registered");
   auto* const region = new Region{};
   region->context = domain->context;
   region->pd = domain;
@@ -357,6 +359,9 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* memory, std::size_t bytes, int access) 
 int ibv_dereg_mr(ibv_mr* freed) {
   const auto lock = lockWorld();
   auto* const region = static_cast<Region*>(freed);
+  if (World::get().isToBeRead(*region)) {
+    World::get().complain("memory is deregistered that requests have still to read");
+  }
   World::get().regions.erase(region->lkey);
   count(static_cast<Domain&>(*region->pd), -1);
   delete region;
@@ -582,6 +587,26 @@ int rondoVerbsRequests(const char* adapter) {
   const auto lock = lockWorld();
   const Adapter* const found = World::get().findAdapter(adapter);
   return found == nullptr ? -1 : found->requests.load();
+}
+
+void rondoVerbsCountReads(const void* begin, std::size_t bytes) {
+  const auto lock = lockWorld();
+  World::get().reads = {.begin = reinterpret_cast<std::uintptr_t>(begin), .bytes = bytes};
+}
+
+std::uint64_t rondoVerbsReadsInside(void) {
+  const auto lock = lockWorld();
+  return World::get().reads.inside;
+}
+
+std::uint64_t rondoVerbsReadsOutside(void) {
+  const auto lock = lockWorld();
+  return World::get().reads.outside;
+}
+
+int rondoVerbsRegions(void) {
+  const auto lock = lockWorld();
+  return static_cast<int>(World::get().regions.size());
 }
 
 void rondoVerbsSetPort(const char* adapter, int active) {

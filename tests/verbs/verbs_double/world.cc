@@ -101,6 +101,20 @@ void World::complain(std::string_view what) {
   complaints += what;
 }
 
+bool World::isToBeRead(const Region& region) const {
+  return std::ranges::any_of(pairs, [&region](const auto& entry) {
+    return std::ranges::any_of(entry.second->requests, [&region](const Request& request) {
+      return request.wr.num_sge > 0 && !request.isInline && request.piece.lkey == region.lkey;
+    });
+  });
+}
+
+void World::countRead(const Request& request) {
+  if (request.wr.opcode != IBV_WR_RDMA_WRITE) return;
+  const std::uint64_t offset = request.piece.addr - reads.begin;
+  (offset < reads.bytes ? reads.inside : reads.outside) += request.piece.length;
+}
+
 std::uint32_t World::newPairNumber() {
   constexpr std::uint32_t kMask = (1U << PeerProcesses::kPairBits) - 1;
   for (std::uint32_t tried = 0; tried <= kMask; ++tried) {
@@ -198,6 +212,7 @@ bool World::launch(Pair& pair, Request& request) {
                                        ? request.inlined.data()
                                        : reinterpret_cast<const std::byte*>(request.piece.addr);
   request.launched = true;
+  if (bytes > 0) countRead(request);
   ++pair.adapter->requests;
   if (packet.to >> PeerProcesses::kPairBits == peers_.own()) {
     onVerdict(pair.qp_num, packet.number, deliver(packet, payload));

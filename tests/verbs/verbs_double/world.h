@@ -39,6 +39,16 @@ class World {
   std::set<Queue*> queues;
   int objects = 0;
   std::string complaints;
+
+  /// Bytes of payload by where they were read.
+  struct Reads {
+    std::uintptr_t begin = 0;
+    std::size_t bytes = 0;
+    std::uint64_t inside = 0;
+    std::uint64_t outside = 0;
+  };
+
+  Reads reads;
   const bool apart = numberFrom("RONDOTEST_VERBS_APART", 0) != 0;
   const int inlineBytes = numberFrom("RONDOTEST_VERBS_INLINE", 128);
   const int mostRegions = numberFrom("RONDOTEST_VERBS_REGIONS", 1 << 16);
@@ -55,6 +65,9 @@ class World {
   }
 
   void complain(std::string_view what);
+
+  /// Whether a request that was posted, and may be carried out, has its payload there.
+  bool isToBeRead(const Region& region) const;
 
   std::uint32_t newPairNumber();
 
@@ -91,6 +104,7 @@ class World {
  private:
   World();
 
+  void countRead(const Request& request);
   bool launch(Pair& pair, Request& request);
   bool leadsNowhere(const Pair& pair) const;
   Verdict receive(Pair& pair, const Packet& packet, const std::byte* payload);
