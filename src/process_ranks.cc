@@ -113,6 +113,7 @@ class Joining {
     const CoreUse cores = coresFor(config_, info.processors);
     info.cores = cores.cores;
     info.nodes = cores.nodes;
+    info.quota = quotaFor(config_, info.processors);
     info.workers = workersBySettings(facts_, config_);
     info.offers = offers;
     const Result<std::vector<std::string>> texts = exchange_.allGather(encodeRankInfo(info));

@@ -67,6 +67,7 @@ std::string encodeRankInfo(const RankInfo& info) {
                      {"machine", info.machine},
                      {"cores", info.cores.words()},
                      {"nodes", info.nodes.words()},
+                     {"quota", info.quota},
                      {"workers", info.workers},
                      {"workersAsked", info.workersAsked},
                      {"slotBytes", info.slotBytes},
@@ -106,6 +107,7 @@ Result<RankInfo> decodeRankInfo(int rank, std::string_view text) {
     json.at("machine").get_to(info.machine);
     info.cores = ProcessorMask(json.at("cores").get<ProcessorMask::Words>());
     info.nodes = ProcessorMask(json.at("nodes").get<ProcessorMask::Words>());
+    json.at("quota").get_to(info.quota);
     json.at("workers").get_to(info.workers);
     json.at("workersAsked").get_to(info.workersAsked);
     json.at("slotBytes").get_to(info.slotBytes);
@@ -171,6 +173,7 @@ WorkerFacts agreedWorkers(std::span<const RankInfo> infos) {
     const int next = static_cast<int>(machines.size());
     ranks.push_back({.machine = machines.emplace(info.machine, next).first->second,
                      .use = {info.cores, info.nodes},
+                     .quota = info.quota,
                      .most = info.workers,
                      .asked = info.workersAsked != 0});
   }

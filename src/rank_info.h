@@ -26,6 +26,7 @@ struct RankInfo {
   std::string machine;       ///< whose processors those are; as `host`, but never what somebody set
   ProcessorMask cores;       ///< those of its processors, as src/worker_count.h names them
   ProcessorMask nodes;       ///< their NUMA nodes
+  std::int32_t quota = 0;    ///< processors that control groups let be busy; 0: no limit
   std::int32_t workers = 1;  ///< most threads for an operation that it would have, by settings
   std::uint8_t workersAsked = 0;  ///< they were asked for, whatever the cores
   std::uint64_t slotBytes = 0;

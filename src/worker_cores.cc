@@ -1,7 +1,10 @@
 #include "src/worker_cores.h"
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "src/control_group.h"
 #include "src/topology/sys_topology.h"
 
 namespace rondo {
@@ -15,14 +18,29 @@ CoreUse coresOf(const Topology& topology) {
   return use;
 }
 
-CoreUse coresFor(const Config& config, const ProcessorMask& processors) {
-  const bool none = config.workers == 1 || config.mostWorkers == 1 || processors.count() < 2;
-  return none ? CoreUse{} : coresOf(readSysCores("/sys", processors));
+namespace {
+
+bool coresMatter(const Config& config, const ProcessorMask& processors) {
+  return config.workers != 1 && config.mostWorkers > 1 && processors.count() > 1;
 }
 
-PlanFacts factsOn(const Topology& topology, int ranks, const Config& config) {
+}  // namespace
+
+CoreUse coresFor(const Config& config, const ProcessorMask& processors) {
+  return coresMatter(config, processors) ? coresOf(readSysCores("/sys", processors)) : CoreUse{};
+}
+
+int quotaFor(const Config& config, const ProcessorMask& processors) {
+  if (!coresMatter(config, processors)) return 0;
+  const std::optional<double> limit = readGroupLimits().processors;
+  constexpr double kMost = ProcessorMask::kMost;
+  return limit.has_value() ? static_cast<int>(std::clamp(*limit, 1.0, kMost)) : 0;
+}
+
+PlanFacts factsOn(const Topology& topology, int ranks, const Config& config, int quota) {
   PlanFacts facts = planFacts(ranks, static_cast<int>(topology.processors.size()), config);
   const RankCores rank = {.use = coresOf(topology),
+                          .quota = quota,
                           .most = workersBySettings(facts, config),
                           .asked = config.workers > 0};
   setWorkers(workerFacts(std::vector<RankCores>(static_cast<std::size_t>(ranks), rank)), facts);
@@ -34,7 +52,7 @@ PlanFacts factsOfThreads(int ranks, const Config& config) {
   // With fewer there are no two cores for each, whatever belongs together.
   const bool matters = processors.count() / 2 >= ranks;
   return factsOn(matters ? readSysCores("/sys", processors) : flatTopology(processors), ranks,
-                 config);
+                 config, matters ? quotaFor(config, processors) : 0);
 }
 
 }  // namespace rondo

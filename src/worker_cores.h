@@ -15,8 +15,13 @@ CoreUse coresOf(const Topology& topology);
 /// on them. Reads a file for each.
 CoreUse coresFor(const Config& config, const ProcessorMask& processors);
 
+/// RankCores::quota of this process, for a communicator with `config`; 0 where nothing depends on
+/// it.
+int quotaFor(const Config& config, const ProcessorMask& processors);
+
 /// What is true of ranks that all may use the processors of `topology`. Pure.
-PlanFacts factsOn(const Topology& topology, int ranks, const Config& config);
+/// @param quota as in RankCores
+PlanFacts factsOn(const Topology& topology, int ranks, const Config& config, int quota = 0);
 
 /// What is true of ranks that are threads, and may use what the calling thread may.
 PlanFacts factsOfThreads(int ranks, const Config& config);

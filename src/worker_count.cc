@@ -21,12 +21,20 @@ UsersOfCores usersOfCores(std::span<const RankCores> ranks) {
 }
 
 /// Cores that `rank` has for itself, whole ones.
-int shareOf(const RankCores& rank, const UsersOfCores& users) {
+int coresOfOne(const RankCores& rank, const UsersOfCores& users) {
   constexpr double kRounding = 1e-6;  // of sums such as ten tenths
   double share = 0;
   for (const int core : rank.use.cores.list())
     share += 1.0 / users.at({rank.machine, core});
   return static_cast<int>(share + kRounding);
+}
+
+/// The same, and no more than the quota of the ranks of its machine lets be busy.
+int shareOf(const RankCores& rank, const UsersOfCores& users, std::span<const RankCores> ranks) {
+  const int cores = coresOfOne(rank, users);
+  if (rank.quota == 0) return cores;
+  const auto members = std::ranges::count(ranks, rank.machine, &RankCores::machine);
+  return std::min(cores, rank.quota / static_cast<int>(members));
 }
 
 int nodesOf(std::span<const RankCores> ranks) {
@@ -48,7 +56,7 @@ WorkerFacts workerFacts(std::span<const RankCores> ranks) {
   facts.workers = kMostWorkers;
   const UsersOfCores users = usersOfCores(ranks);
   for (const RankCores& rank : ranks) {
-    const int own = rank.asked ? rank.most : std::min(rank.most, shareOf(rank, users));
+    const int own = rank.asked ? rank.most : std::min(rank.most, shareOf(rank, users, ranks));
     facts.workers = std::min(facts.workers, own);
   }
   facts.workers = std::max(facts.workers, 1);

@@ -21,6 +21,7 @@ struct CoreUse {
 struct RankCores {
   int machine = 0;     ///< whose cores: equal for ranks of one machine
   CoreUse use{};       ///< of the processors that it may use
+  int quota = 0;       ///< processors that its control groups let be busy; 0: no limit
   int most = 1;        ///< workers that it would have at most, by its settings
   bool asked = false;  ///< `most` was chosen, and is not to depend on the cores
 };
@@ -33,7 +34,8 @@ struct WorkerFacts {
 };
 
 /// The least of what each rank would have, and of its share of cores: a core that k ranks of a
-/// machine may use counts as one k-th for each. A core's second thread counts nothing. Pure.
+/// machine may use counts as one k-th for each. A core's second thread counts nothing. A quota is
+/// taken for one of all ranks of the machine, as in a container. Pure.
 /// @param ranks at least one
 WorkerFacts workerFacts(std::span<const RankCores> ranks);
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "src/cli/control_group.h"
+#include "src/control_group.h"
 
 namespace rondo::cli {
 

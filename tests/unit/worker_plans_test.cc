@@ -65,6 +65,16 @@ TEST(WorkerCount, TheLeastOfAllRanksCounts) {
   EXPECT_EQ(workersOf({rankOn({}, 5, true), rankOn(ProcessorMask::range(0, 3))}), 4);
 }
 
+TEST(WorkerCount, AQuotaIsSharedByTheRanksOfAMachine) {
+  RankCores rank = rankOn(ProcessorMask::range(0, 63));
+  rank.quota = 9;
+  EXPECT_EQ(workersOf(std::vector<RankCores>(4, rank)), 2);
+  EXPECT_EQ(workersOf(std::vector<RankCores>(16, rank)), 1);
+  rank.asked = true;
+  rank.most = 5;
+  EXPECT_EQ(workersOf(std::vector<RankCores>(4, rank)), 5);
+}
+
 TEST(WorkerCount, CoresOfAnotherMachineAreOthers) {
   RankCores other = rankOn(ProcessorMask::range(0, 3));
   other.machine = 1;

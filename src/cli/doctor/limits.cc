@@ -46,7 +46,7 @@ Finding processes(const LimitFacts& facts) {
 
 }  // namespace
 
-LimitFacts readLimits(const cli::GroupLimits& limits) {
+LimitFacts readLimits(const GroupLimits& limits) {
   return {processLimit(RLIMIT_NOFILE), processLimitMost(RLIMIT_NOFILE), processLimit(RLIMIT_NPROC),
           limits.processesLeft};
 }

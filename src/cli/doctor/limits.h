@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "src/cli/control_group.h"
 #include "src/cli/doctor/finding.h"
+#include "src/control_group.h"
 
 namespace rondo::doctor {
 
@@ -16,7 +16,7 @@ struct LimitFacts {
   std::optional<std::size_t> processesLeft;  ///< GroupLimits::processesLeft
 };
 
-LimitFacts readLimits(const cli::GroupLimits& limits);
+LimitFacts readLimits(const GroupLimits& limits);
 
 /// Pure.
 Findings examine(const LimitFacts& facts);

@@ -1,7 +1,7 @@
 #include "src/cli/doctor/machine_facts.h"
 
-#include "src/cli/control_group.h"
 #include "src/cli/doctor/pair_ranks.h"
+#include "src/control_group.h"
 
 namespace rondo::doctor {
 
@@ -9,7 +9,7 @@ MachineFacts readMachine(int ranks) {
   MachineFacts facts;
   const Environment environment = processEnvironment();
   const Config config = acceptedSettings(environment);
-  const cli::GroupLimits limits = cli::readGroupLimits();
+  const GroupLimits limits = readGroupLimits();
   // First, as the driver of GPUs starts threads that the ranks' processes must not be forked from.
   facts.pairs = measurePairs(ranks, loadConfig(nullptr, environment));
   facts.settings = readSettings();

@@ -15,7 +15,7 @@ constexpr std::size_t kAddressSpaceBytes = std::size_t{1} << 30;
 
 }  // namespace
 
-MemoryFacts readMemory(const cli::GroupLimits& limits, const Config& config) {
+MemoryFacts readMemory(const GroupLimits& limits, const Config& config) {
   return {cli::totalMemoryBytes(), cli::availableMemoryBytes(), limits.memoryBytes,
           processLimit(RLIMIT_AS), config.slotMemoryBytes};
 }

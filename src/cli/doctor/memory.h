@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <optional>
 
-#include "src/cli/control_group.h"
 #include "src/cli/doctor/finding.h"
 #include "src/config.h"
+#include "src/control_group.h"
 
 namespace rondo::doctor {
 
@@ -18,7 +18,7 @@ struct MemoryFacts {
   std::size_t slotBytes = 0;                     ///< Config::slotMemoryBytes
 };
 
-MemoryFacts readMemory(const cli::GroupLimits& limits, const Config& config);
+MemoryFacts readMemory(const GroupLimits& limits, const Config& config);
 
 /// Pure.
 Findings examine(const MemoryFacts& facts);

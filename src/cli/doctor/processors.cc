@@ -10,7 +10,7 @@
 
 namespace rondo::doctor {
 
-ProcessorFacts readProcessors(const cli::GroupLimits& limits) {
+ProcessorFacts readProcessors(const GroupLimits& limits) {
   return {cli::processorModel(), static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)),
           allowedProcessors(), limits.processors};
 }

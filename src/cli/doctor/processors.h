@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "src/cli/control_group.h"
 #include "src/cli/doctor/finding.h"
+#include "src/control_group.h"
 #include "src/processors.h"
 
 namespace rondo::doctor {
@@ -17,7 +17,7 @@ struct ProcessorFacts {
   std::optional<double> quota;  ///< GroupLimits::processors
 };
 
-ProcessorFacts readProcessors(const cli::GroupLimits& limits);
+ProcessorFacts readProcessors(const GroupLimits& limits);
 
 /// Pure.
 Findings examine(const ProcessorFacts& facts);

@@ -1,5 +1,5 @@
 // Limits of control groups, read from copies of what systems show.
-#include "src/cli/control_group.h"
+#include "src/control_group.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "src/cli/control_group.h"
+#include "src/control_group.h"
 
 #include <algorithm>
 #include <fstream>
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rondo::cli {
+namespace rondo {
 
 namespace {
 
@@ -99,4 +99,4 @@ GroupLimits readGroupLimits(const Path& root) {
   return limits;
 }
 
-}  // namespace rondo::cli
+}  // namespace rondo

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace rondo::cli {
+namespace rondo {
 
 /// The tightest of the limits from this process's groups up to their roots. Empty: no limit.
 struct GroupLimits {
@@ -21,4 +21,4 @@ struct GroupLimits {
 /// @param root "/", or a folder with copies of proc/self/cgroup and sys/fs/cgroup
 GroupLimits readGroupLimits(const std::filesystem::path& root = "/");
 
-}  // namespace rondo::cli
+}  // namespace rondo
