@@ -159,12 +159,12 @@ TEST_F(SentBufferTest, IsKnownByItsBounds) {
 
 /// Connections take turns over the two adapters of the double.
 TEST_F(SentBufferTest, IsRegisteredOnceWithEachAdapter) {
-  const int before = rondoVerbsRegions();
-  team_[0].registerMemory(5, buffer_);
-  EXPECT_EQ(rondoVerbsRegions(), before + 2);
   SendEnd other(*team_[0].connect(0, 1, 1), 1);
   RecvEnd otherEnd(*team_[1].connect(0, 1, 1), 0);
   passSlot();
+  const int before = rondoVerbsRegions();
+  team_[0].registerMemory(5, buffer_);
+  EXPECT_EQ(rondoVerbsRegions(), before + 2);
   ASSERT_TRUE(
       team_.progressUntil([&] { return other.nameOf(buffer_.data(), kSlots.bytes).has_value(); }));
   const int sent = rondoVerbsRequests("rdma1");
