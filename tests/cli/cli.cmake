@@ -23,7 +23,7 @@ rondo_add_test(doctor_test LABELS unit
 find_package(Python3 3.9 COMPONENTS Interpreter)
 if(Python3_FOUND)
   # Each checks one promise of the command; `command_test.py --help` lists them.
-  foreach(check IN ITEMS perf_sweep perf_buffers perf_output perf_algorithms usage explain explain_agrees
+  foreach(check IN ITEMS perf_sweep perf_blocks perf_buffers perf_output perf_algorithms usage explain explain_agrees
       explain_topology tune perf_processes doctor doctor_findings run_bind run_output run_failure run_signals)
     rondo_add_command_test(cli_${check} LABELS collective cli TIMEOUT 600
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/command_test.py

@@ -81,6 +81,27 @@ def perf_adapters():
     assert done.stderr.count("is copied first") == 2, done.stderr  # once by each rank
 
 
+def perf_blocks():
+    """Blocks of different sizes, and messages, give right results, even and uneven."""
+    names = ["all_gather_v", "reduce_scatter_v", "all_to_all_v", "gather_v", "scatter_v"]
+    for uneven in ([], ["--uneven"]):
+        text = run("perf", *names, "send_recv", "--threads", "4", "-b", "0", "-e", "300K", "-i",
+                   "76804", "-n", "2", "-w", "1", "-r", "all", "-T", "100", *uneven).stdout
+        assert "# Out of bounds values : 0 OK" in text, text
+        rows = table_rows(text)
+        # gather and scatter from each of 4 ranks.
+        assert len(rows) == (3 + 2 * 4 + 1) * 4, text
+        assert all(row[8] == "0" for row in rows), text
+    only_once = run("perf", "sendrecv_perf", "-b", "1K", "-e", "1K", "-n", "1", "--jsonl", "-").stdout
+    lines = [json.loads(line) for line in only_once.splitlines()]
+    assert [line["kind"] for line in lines] == ["run", "measurement", "summary"]
+    assert lines[1]["operation"] == "send_recv" and lines[1]["root"] == -1
+    assert abs(lines[1]["busbw_gbs"] - lines[1]["algbw_gbs"]) < 1e-9
+    refused = run("perf", "barrier_v", expect=2).stderr
+    assert "no operation" in refused and "all_gather_v" in refused and "send_recv" in refused
+    assert "nothing to tune" in run("tune", "gather_v", expect=2).stderr
+
+
 def perf_output():
     """JSON lines and CSV hold the table's numbers."""
     with tempfile.TemporaryDirectory() as folder:
@@ -523,7 +544,7 @@ def run_signals():
 
 if __name__ == "__main__":
     checks = {check.__name__: check for check in (
-        perf_sweep, perf_output, perf_algorithms, usage, explain, explain_agrees,
+        perf_sweep, perf_blocks, perf_output, perf_algorithms, usage, explain, explain_agrees,
         explain_topology, tune, perf_processes, perf_buffers, perf_adapters, doctor, doctor_findings,
         doctor_adapters, doctor_gpus, run_bind, run_output, run_failure, run_signals)}
     if len(sys.argv) != 3 or sys.argv[2] not in checks:

@@ -8,12 +8,15 @@
 
 #include "collectives/registry.h"
 #include "kernels/data_type.h"
+#include "src/cli/perf/operation.h"
 
 namespace rondo::perf {
 
 /// One line of the table.
 struct Case {
   Collective collective = Collective::kAllReduce;
+  Form form = Form::kCollective;
+  bool uneven = false;                   ///< BlockSizes; where blocks may be of different sizes
   std::optional<AlgorithmId> algorithm;  ///< empty: the planner's choice
   DataType type = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
@@ -22,6 +25,14 @@ struct Case {
   std::size_t bytes = 0;  ///< of the operation (bandwidth.h)
 };
 
+constexpr Operation operationOf(const Case& one) {
+  return {one.collective, one.form};
+}
+
+constexpr BlockSizes blocksOf(const Case& one) {
+  return {one.count, one.uneven};
+}
+
 /// "sum"; "none" where nothing is reduced.
 constexpr std::string_view redOpText(const Case& one) {
   return isReduction(one.collective) ? reduceOpName(one.op) : "none";
@@ -29,7 +40,7 @@ constexpr std::string_view redOpText(const Case& one) {
 
 /// -1 where there is none.
 constexpr int rootOrNone(const Case& one) {
-  return hasRoot(one.collective) ? one.root : -1;
+  return hasRoot(operationOf(one)) ? one.root : -1;
 }
 
 /// "planner" where none was asked for.
@@ -87,7 +98,7 @@ struct Measurement {
   }
 };
 
-/// One line of the table, measured. A barrier has no buffers and is measured once.
+/// One line of the table, measured; once where buffers cannot lie in each other.
 struct Row {
   Case what;
   int cycle = 0;

@@ -1,6 +1,7 @@
 #include "src/cli/perf/collective_caller.h"
 
 #include <array>
+#include <utility>
 
 namespace rondo::perf {
 
@@ -23,7 +24,18 @@ CollectiveCaller::CollectiveCaller(const Case& what, rondoComm_t comm)
     : what_(what),
       type_(static_cast<rondoDataType_t>(what.type)),
       op_(static_cast<rondoRedOp_t>(what.op)),
-      comm_(comm) {}
+      comm_(comm) {
+  if (what.form == Form::kCollective) return;
+  (void)rondoCommRank(comm, &rank_);
+  (void)rondoCommCount(comm, &ranks_);
+  const BlockSizes sizes = blocksOf(what);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    counts_.push_back(sizes.of(rank));
+    places_.push_back(sizes.before(rank));
+    equalCounts_.push_back(sizes.of(rank_));
+    equalPlaces_.push_back(static_cast<std::size_t>(rank) * sizes.of(rank_));
+  }
+}
 
 Result<CollectiveCaller> CollectiveCaller::create(const Case& what,
                                                   std::span<const std::byte> factor,
@@ -48,7 +60,16 @@ Result<CollectiveCaller> CollectiveCaller::create(const Case& what,
 }
 
 CollectiveCaller::CollectiveCaller(CollectiveCaller&& other) noexcept
-    : what_(other.what_), type_(other.type_), op_(other.op_), comm_(other.comm_) {
+    : what_(other.what_),
+      rank_(other.rank_),
+      ranks_(other.ranks_),
+      counts_(std::move(other.counts_)),
+      places_(std::move(other.places_)),
+      equalCounts_(std::move(other.equalCounts_)),
+      equalPlaces_(std::move(other.equalPlaces_)),
+      type_(other.type_),
+      op_(other.op_),
+      comm_(other.comm_) {
   other.op_ = rondoSum;
 }
 
@@ -56,7 +77,39 @@ CollectiveCaller::~CollectiveCaller() {
   if (op_ >= rondoRedOpFirstDynamic) (void)rondoRedOpDestroy(op_, comm_);
 }
 
+rondoResult_t CollectiveCaller::callWithBlocks(const void* send,
+                                               void* recv,
+                                               rondoStream_t stream) const {
+  const std::size_t* const counts = counts_.data();
+  const std::size_t* const places = places_.data();
+  const std::size_t own = counts_[static_cast<std::size_t>(rank_)];
+  switch (what_.collective) {
+    case Collective::kAllGather:
+      return rondoAllGatherV(send, recv, counts, places, type_, comm_, stream);
+    case Collective::kReduceScatter:
+      return rondoReduceScatterV(send, recv, counts, places, type_, op_, comm_, stream);
+    case Collective::kAllToAll:
+      return rondoAllToAllV(send, counts, places, recv, equalCounts_.data(), equalPlaces_.data(),
+                            type_, comm_, stream);
+    case Collective::kGather:
+      return rondoGatherV(send, own, recv, counts, places, type_, what_.root, comm_, stream);
+    case Collective::kScatter:
+      return rondoScatterV(send, counts, places, recv, own, type_, what_.root, comm_, stream);
+    default:
+      return rondoInternalError;  // hasBlocksForm()
+  }
+}
+
+rondoResult_t CollectiveCaller::exchange(const void* send, void* recv, rondoStream_t stream) const {
+  (void)rondoGroupStart();  // what fails inside fails the group
+  (void)rondoSend(send, what_.count, type_, (rank_ + 1) % ranks_, comm_, stream);
+  (void)rondoRecv(recv, what_.count, type_, (rank_ + ranks_ - 1) % ranks_, comm_, stream);
+  return rondoGroupEnd();
+}
+
 rondoResult_t CollectiveCaller::call(const void* send, void* recv, rondoStream_t stream) const {
+  if (what_.form == Form::kMessages) return exchange(send, recv, stream);
+  if (what_.form == Form::kBlocks) return callWithBlocks(send, recv, stream);
   switch (what_.collective) {
     case Collective::kAllReduce:
       return rondoAllReduce(send, recv, what_.count, type_, op_, comm_, stream);

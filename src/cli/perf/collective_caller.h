@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "rondo/rondo.h"
 #include "src/cli/perf/case.h"
@@ -46,7 +47,17 @@ class CollectiveCaller {
  private:
   CollectiveCaller(const Case& what, rondoComm_t comm);
 
+  rondoResult_t callWithBlocks(const void* send, void* recv, rondoStream_t stream) const;
+  rondoResult_t exchange(const void* send, void* recv, rondoStream_t stream) const;
+
   Case what_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  // Of an operation with blocks of different sizes; of an all-to-all what it gets.
+  std::vector<std::size_t> counts_;
+  std::vector<std::size_t> places_;
+  std::vector<std::size_t> equalCounts_;
+  std::vector<std::size_t> equalPlaces_;
   rondoDataType_t type_;
   rondoRedOp_t op_;
   rondoComm_t comm_;

@@ -20,7 +20,7 @@ class Csv final : public Report {
     fmt::print(file_.get(), "{}\n", names);
   }
 
-  void section(Collective, std::string_view) override {}
+  void section(std::string_view, std::string_view) override {}
 
   void row(const Row& row) override {
     write(row, Placement::kOutOfPlace, row.outOfPlace);

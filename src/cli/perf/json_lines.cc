@@ -33,7 +33,7 @@ class JsonLines final : public Report {
            {"buffers", bufferKindName(options.buffers)}});
   }
 
-  void section(Collective, std::string_view) override {}
+  void section(std::string_view, std::string_view) override {}
 
   void row(const Row& row) override {
     writeMeasurement(row, Placement::kOutOfPlace, row.outOfPlace);

@@ -88,9 +88,9 @@ Status readSweep(const PerfFlags& flags, PerfOptions& options) {
 
 Status readOperations(const PerfFlags& flags, PerfOptions& options) {
   for (const std::string& name : flags.operations) {
-    const Result<Collective> collective = cli::findCollective(name);
-    RONDO_RETURN_IF_ERROR(collective.status());
-    options.operations.push_back(*collective);
+    const Result<Operation> operation = findOperation(name);
+    RONDO_RETURN_IF_ERROR(operation.status());
+    options.operations.push_back(*operation);
   }
   return {};
 }
@@ -156,8 +156,11 @@ Status readAlgorithm(const PerfFlags& flags, PerfOptions& options) {
   if (options.algorithm.every || flags.algorithm.empty()) return {};
   const std::size_t slash = std::min(flags.algorithm.find('/'), flags.algorithm.size());
   options.algorithm.name = flags.algorithm.substr(0, slash);
-  for (const Collective collective : options.operations) {
-    const Result<AlgorithmId> id = cli::findAlgorithmNamed(collective, options.algorithm.name);
+  for (const Operation& operation : options.operations) {
+    if (operation.form == Form::kMessages)
+      return Status::invalidArgument("--algorithm: messages have one way only; leave it out");
+    const Result<AlgorithmId> id =
+        cli::findAlgorithmNamed(operation.collective, options.algorithm.name);
     if (!id.ok()) return namingFlag("--algorithm", id);
   }
   if (slash == flags.algorithm.size()) return {};
@@ -227,6 +230,9 @@ void addOperationFlags(CLI::App& app, PerfFlags& flags) {
                  "sum, prod, min, max, avg, premulsum (or mulsum), or all [sum]")
       ->group(group);
   app.add_option("-r,--root", flags.root, "Root where there is one, or all [0]")->group(group);
+  app.add_flag("--uneven", flags.uneven,
+               "Blocks of operations that end in _v are of different sizes, not of one")
+      ->group(group);
   app.add_option("--algorithm", flags.algorithm,
                  "Name, or all in turn; `rondo explain --list` has them [the planner's choice]")
       ->group(group);
@@ -276,7 +282,7 @@ void addOutputFlags(CLI::App& app, PerfFlags& flags) {
 
 void addPerfFlags(CLI::App& app, PerfFlags& flags) {
   app.add_option("OPERATION", flags.operations,
-                 "One of " + cli::namesOfCollectives() +
+                 "One of " + namesOfOperations() +
                      "; several "
                      "are measured one after another")
       ->required();
@@ -315,6 +321,7 @@ Result<PerfOptions> understand(const PerfFlags& flags, int launched) {
   RONDO_RETURN_IF_ERROR(readRoots(flags, options));
   RONDO_RETURN_IF_ERROR(readAlgorithm(flags, options));
   RONDO_RETURN_IF_ERROR(readBuffers(flags, options));
+  options.uneven = flags.uneven;
   options.iterations = flags.iterations;
   options.warmups = flags.warmups;
   options.checks = flags.checks;

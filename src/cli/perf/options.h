@@ -33,6 +33,7 @@ struct PerfFlags {
   std::string type = "float";
   std::string op = "sum";
   std::string root = "0";
+  bool uneven = false;
   int average = 1;
   int blocking = 0;
   int cycles = 1;
@@ -62,7 +63,7 @@ struct AlgorithmWish {
 };
 
 struct PerfOptions {
-  std::vector<Collective> operations;
+  std::vector<Operation> operations;
   int ranks = 2;
   bool processes = false;  ///< what the ranks are; otherwise threads
   /// How they reach each other, such as "shm+tcp"; of processes it is known once they have met.
@@ -74,6 +75,7 @@ struct PerfOptions {
   std::vector<DataType> types;
   std::vector<ReduceOp> ops;
   std::vector<int> roots;
+  bool uneven = false;  ///< blocks where they may be of different sizes
   TimeOf timeOf = TimeOf::kAverage;
   bool blocking = false;
   int cycles = 1;  ///< 0: until stopped

@@ -59,11 +59,14 @@ Result<Reports> openReports(const PerfOptions& options) {
   return reports;
 }
 
-/// The algorithms to measure for `collective`; an empty one is the planner's choice.
+/// The algorithms to measure for `operation`; an empty one is the planner's choice.
 std::vector<std::optional<AlgorithmId>> algorithmsFor(const PerfOptions& options,
-                                                      Collective collective) {
+                                                      Operation operation) {
   std::vector<std::optional<AlgorithmId>> chosen;
-  if (options.algorithm.every) {
+  const Collective collective = operation.collective;
+  if (operation.form == Form::kMessages) {
+    chosen.emplace_back();
+  } else if (options.algorithm.every) {
     for (const AlgorithmId id : cli::algorithmsOf(collective))
       chosen.emplace_back(id);
   } else {
@@ -88,10 +91,13 @@ std::vector<Case> withOps(const Case& base, const PerfOptions& options) {
 
 /// All lines of one section: types, reductions, roots, and for each the sizes.
 std::vector<Case> casesOf(const PerfOptions& options,
-                          Collective collective,
+                          Operation operation,
                           std::optional<AlgorithmId> algorithm) {
+  const Collective collective = operation.collective;
   Case base;
   base.collective = collective;
+  base.form = operation.form;
+  base.uneven = options.uneven && operation.form == Form::kBlocks;
   base.algorithm = algorithm;
   if (collective == Collective::kBarrier) {
     base.type = DataType::kUint8;
@@ -101,7 +107,7 @@ std::vector<Case> casesOf(const PerfOptions& options,
   for (const DataType type : options.types) {
     base.type = type;
     for (Case one : withOps(base, options)) {
-      for (const int root : hasRoot(collective) ? options.roots : std::vector<int>{0}) {
+      for (const int root : hasRoot(operation) ? options.roots : std::vector<int>{0}) {
         one.root = root;
         for (const std::size_t size : options.sizes) {
           one.count = countForBytes(collective, type, options.ranks, size);
@@ -131,11 +137,12 @@ std::size_t connectionBytes(const PerfOptions& options) {
 Status checkMemory(const PerfOptions& options) {
   const std::size_t available = cli::availableMemoryBytes();
   const std::size_t most = options.sizes.back();
-  for (const Collective collective : options.operations) {
+  for (const Operation& operation : options.operations) {
     Case largest;
-    largest.collective = collective;
+    largest.collective = operation.collective;
+    largest.form = operation.form;
     largest.type = DataType::kUint8;
-    largest.count = countForBytes(collective, largest.type, options.ranks, most);
+    largest.count = countForBytes(operation.collective, largest.type, options.ranks, most);
     // One more of the size: what a block is rounded up by, and what a report of errors needs.
     const std::size_t needed =
         bufferBytes(largest, options.ranks) + most / 8 + connectionBytes(options);
@@ -143,7 +150,7 @@ Status checkMemory(const PerfOptions& options) {
     return Status::invalidArgument(
         "-e {}: {} on {} ranks needs about {}, and {} are available; use a smaller -e or fewer "
         "--threads",
-        formatSize(most), collectiveName(collective), options.ranks, formatSize(needed),
+        formatSize(most), operationName(operation), options.ranks, formatSize(needed),
         formatSize(available));
   }
   return {};
@@ -188,24 +195,25 @@ class PerfRun {
 
  private:
   Status runCycle(int cycle) {
-    for (const Collective collective : options_.operations) {
-      for (const std::optional<AlgorithmId> algorithm : algorithmsFor(options_, collective)) {
-        RONDO_RETURN_IF_ERROR(runSection(cycle, collective, algorithm));
+    for (const Operation& operation : options_.operations) {
+      for (const std::optional<AlgorithmId> algorithm : algorithmsFor(options_, operation)) {
+        RONDO_RETURN_IF_ERROR(runSection(cycle, operation, algorithm));
       }
     }
     return {};
   }
 
-  Status runSection(int cycle, Collective collective, std::optional<AlgorithmId> algorithm) {
+  Status runSection(int cycle, Operation operation, std::optional<AlgorithmId> algorithm) {
     const std::string rules =
         algorithm
             ? planRuleText({.algorithm = *algorithm, .chunkBytes = options_.algorithm.chunkBytes})
             : std::string();
     Result<RankTeam> team = RankTeam::create(options_, rules, self_);
     RONDO_RETURN_IF_ERROR(team.status());
-    const std::vector<Case> cases = casesOf(options_, collective, algorithm);
+    const std::vector<Case> cases = casesOf(options_, operation, algorithm);
     for (const auto& report : reports_) {
-      report->section(collective, algorithm ? algorithmInfo(*algorithm).name : "planner");
+      report->section(operationName(operation),
+                      algorithm ? algorithmInfo(*algorithm).name : "planner");
     }
     for (const Case& what : cases) {
       const Status status = runRow(*team, what, cycle);
@@ -220,12 +228,13 @@ class PerfRun {
 
   Status runRow(RankTeam& team, const Case& what, int cycle) {
     const PredictableData data({what.collective, what.type, what.op, options_.ranks, what.root,
-                                what.count, static_cast<std::uint64_t>(cycle)});
+                                what.count, static_cast<std::uint64_t>(cycle), what.form,
+                                what.uneven});
     Row row;
     row.what = what;
     row.cycle = cycle;
     RONDO_RETURN_IF_ERROR(measure(team, what, data, Placement::kOutOfPlace, row.outOfPlace));
-    if (what.collective != Collective::kBarrier) {
+    if (goesInPlace(operationOf(what))) {
       row.inPlace.emplace();
       RONDO_RETURN_IF_ERROR(measure(team, what, data, Placement::kInPlace, *row.inPlace));
     }
@@ -252,7 +261,7 @@ class PerfRun {
     for (const RankReport& rank : *ranks) {
       if (rank.problem.empty() || totals_.problems.size() >= kMostProblems) continue;
       totals_.problems.push_back(fmt::format("{} {} {} {} count {} {}: {}",
-                                             collectiveName(what.collective), algorithmText(what),
+                                             operationName(operationOf(what)), algorithmText(what),
                                              dataTypeName(what.type), redOpText(what), what.count,
                                              placementName(placement), rank.problem));
     }

@@ -57,11 +57,22 @@ PredictableData::PredictableData(const PredictableCall& call)
 }
 
 std::size_t PredictableData::inputElems(int rank) const {
-  return call_.count * inputBlocks(call_.collective, {rank, call_.ranks, call_.root});
+  // Of messages each rank is the root of its own.
+  const int root = call_.form == Form::kMessages ? rank : call_.root;
+  return elemsIn(buffersOf(call_.collective).input, rank, root);
 }
 
 std::size_t PredictableData::outputElems(int rank) const {
-  return call_.count * outputBlocks(call_.collective, {rank, call_.ranks, call_.root});
+  // Of an all-to-all each rank gets blocks that are its own.
+  if (call_.collective == Collective::kAllToAll)
+    return static_cast<std::size_t>(call_.ranks) * blocks().of(rank);
+  return elemsIn(buffersOf(call_.collective).output, rank, call_.root);
+}
+
+std::size_t PredictableData::elemsIn(Extent extent, int rank, int root) const {
+  const std::size_t parts = blocksIn(extent, {rank, call_.ranks, root});
+  if (parts == 0) return 0;
+  return holdsBlocks(extent) ? blocks().before(call_.ranks) : blocks().of(rank);
 }
 
 PredictableData::Piece PredictableData::inputPiece(int rank) const {
@@ -69,30 +80,39 @@ PredictableData::Piece PredictableData::inputPiece(int rank) const {
 }
 
 std::vector<PredictableData::Piece> PredictableData::outputPieces(int rank) const {
-  const std::size_t ownBlock = static_cast<std::size_t>(rank) * call_.count;
-  const Table& fromRoot = inputs_[static_cast<std::size_t>(call_.root)];
+  const std::size_t ownBlock = blocks().before(rank);
+  const bool fromBefore = call_.form == Form::kMessages;
+  const int root = fromBefore ? (rank + call_.ranks - 1) % call_.ranks : call_.root;
+  const Table& fromRoot = inputs_[static_cast<std::size_t>(root)];
   if (outputElems(rank) == 0) return {};
   switch (call_.collective) {
     case Collective::kAllGather:
     case Collective::kGather:
-      return pieceOfEach(0);
+      return ownPieceOfEach();
     case Collective::kAllToAll:
-      return pieceOfEach(ownBlock);
+      return pieceOfEach(rank);
     case Collective::kBroadcast:
       return {{&fromRoot, 0, call_.count}};
     case Collective::kScatter:
-      return {{&fromRoot, ownBlock, call_.count}};
+      return {{&fromRoot, ownBlock, blocks().of(rank)}};
     case Collective::kReduceScatter:
-      return {{&reduced_, ownBlock, call_.count}};
+      return {{&reduced_, ownBlock, blocks().of(rank)}};
     default:
       return {{&reduced_, 0, call_.count}};
   }
 }
 
-std::vector<PredictableData::Piece> PredictableData::pieceOfEach(std::size_t first) const {
+std::vector<PredictableData::Piece> PredictableData::pieceOfEach(int rank) const {
   std::vector<Piece> pieces;
   for (const Table& table : inputs_)
-    pieces.push_back({&table, first, call_.count});
+    pieces.push_back({&table, blocks().before(rank), blocks().of(rank)});
+  return pieces;
+}
+
+std::vector<PredictableData::Piece> PredictableData::ownPieceOfEach() const {
+  std::vector<Piece> pieces;
+  for (std::size_t rank = 0; rank < inputs_.size(); ++rank)
+    pieces.push_back({&inputs_[rank], 0, blocks().of(static_cast<int>(rank))});
   return pieces;
 }
 

@@ -16,8 +16,10 @@
 #include <span>
 #include <vector>
 
+#include "collectives/buffers.h"
 #include "collectives/schedule.h"
 #include "kernels/data_type.h"
+#include "src/cli/perf/operation.h"
 
 namespace rondo::perf {
 
@@ -33,6 +35,8 @@ struct PredictableCall {
   int root = 0;           ///< where there is one
   std::size_t count = 0;  ///< as the call is given it
   std::uint64_t seed = 0;
+  Form form = Form::kCollective;
+  bool uneven = false;  ///< BlockSizes
 };
 
 /// How a buffer differs from what it should hold.
@@ -83,8 +87,14 @@ class PredictableData {
 
   Piece inputPiece(int rank) const;
   std::vector<Piece> outputPieces(int rank) const;
-  /// A block of every rank's input, from element `first` of each.
-  std::vector<Piece> pieceOfEach(std::size_t first) const;
+
+  BlockSizes blocks() const { return {call_.count, call_.uneven}; }
+
+  std::size_t elemsIn(Extent extent, int rank, int root) const;
+  /// The block that every rank has for `rank`, all of which have as many elements.
+  std::vector<Piece> pieceOfEach(int rank) const;
+  /// The block of every rank that is its own.
+  std::vector<Piece> ownPieceOfEach() const;
   void write(std::span<const Piece> pieces, std::span<std::byte> to) const;
   Mismatch check(std::span<const Piece> pieces, std::span<const std::byte> found) const;
 

@@ -63,7 +63,8 @@ Result<RankBuffers> RankBuffers::create(const Case& what,
     return buffers;
   }
   // The smaller one is this rank's block of the larger one.
-  const std::size_t block = static_cast<std::size_t>(rank) * std::min(inputBytes, outputBytes);
+  const bool hasBlock = inputBytes > 0 && outputBytes > 0;
+  const std::size_t block = hasBlock ? blocksOf(what).before(rank) * elementBytes(what.type) : 0;
   const bool gathers = inputBytes < outputBytes;
   const bool scatters = inputBytes > outputBytes;
   buffers.input_ = buffers.first_->bytes().subspan(gathers ? block : 0, inputBytes);
@@ -125,6 +126,8 @@ std::size_t bufferBytes(const Case& what, int ranks) {
     const RankPlace place{rank, ranks, what.root};
     blocks += inputBlocks(what.collective, place) + outputBlocks(what.collective, place);
   }
+  // Uneven ones are half as large again at most; of messages each rank has both buffers.
+  if (what.form != Form::kCollective) blocks += blocks / 2 + static_cast<std::size_t>(ranks);
   return blocks * what.count * elementBytes(what.type);
 }
 

@@ -15,7 +15,7 @@ std::vector<std::pair<std::string, nlohmann::json>> recordOf(const Row& row,
   nlohmann::json wrong;  // null: not checked
   if (measurement.checked) wrong = measurement.wrong;
   return {
-      {"operation", collectiveName(what.collective)},
+      {"operation", operationName(operationOf(what))},
       {"algorithm", algorithmText(what)},
       {"ranks", options.ranks},
       {"transport", options.transport},

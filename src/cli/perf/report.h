@@ -45,7 +45,7 @@ class Report {
 
   virtual void begin(const RunFacts& facts, const PerfOptions& options) = 0;
   /// Rows of one operation under one choice of algorithm follow.
-  virtual void section(Collective collective, std::string_view algorithm) = 0;
+  virtual void section(std::string_view operation, std::string_view algorithm) = 0;
   virtual void row(const Row& row) = 0;
   virtual void end(const RunTotals& totals) = 0;
 };

@@ -54,8 +54,8 @@ class Table final : public Report {
                kTimeNames[static_cast<std::size_t>(options.timeOf)]);
   }
 
-  void section(Collective collective, std::string_view algorithm) override {
-    fmt::print("#\n# {}, algorithm {}\n#\n", collectiveName(collective),
+  void section(std::string_view operation, std::string_view algorithm) override {
+    fmt::print("#\n# {}, algorithm {}\n#\n", operation,
                algorithm == "planner" ? "of the planner's choice" : algorithm);
     fmt::print("#{:>53}{:>34}{:>33}\n", "", "out-of-place           ", "in-place            ");
     fmt::print("#{:>12}{:>13}{:>10}{:>10}{:>7}", "size", "count", "type", "redop", "root");

@@ -81,6 +81,11 @@ Result<TuneOptions> understand(const TuneFlags& flags, int launched) {
   Result<perf::PerfOptions> understood = perf::understand(measured, launched);
   RONDO_RETURN_IF_ERROR(understood.status());
   TuneOptions options;
+  for (const perf::Operation& operation : understood->operations) {
+    if (operation.form == perf::Form::kCollective) continue;
+    return Status::invalidArgument("{} has one algorithm only; there is nothing to tune",
+                                   perf::operationName(operation));
+  }
   options.measured = *std::move(understood);
   options.measured.unlimitedSlots = true;  // communicators of all algorithms at once
   options.rounds = flags.rounds;

@@ -85,8 +85,8 @@ class Tuner {
       : options_(options), self_(self) {}
 
   Status measure() {
-    for (const Collective collective : options_.measured.operations)
-      RONDO_RETURN_IF_ERROR(measureOperation(collective));
+    for (const perf::Operation& operation : options_.measured.operations)
+      RONDO_RETURN_IF_ERROR(measureOperation(operation.collective));
     return {};
   }
 
