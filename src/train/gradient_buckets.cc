@@ -56,15 +56,6 @@ std::vector<std::string> describe(const std::vector<GradientSpec>& tensors,
   return lines;
 }
 
-/// Names buckets, and this rank's part in them.
-std::uint64_t fingerprintOf(const std::vector<std::string>& lines, const Communicator& comm) {
-  std::uint64_t hash =
-      hashText("rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.ranks()));
-  for (const std::string& line : lines)
-    hash = hashText(line, hash);
-  return hash;
-}
-
 /// Whether `order` has each of `tensors` tensors once.
 bool isOrderOf(std::size_t tensors, std::span<const std::size_t> order) {
   std::vector<bool> seen(tensors);

@@ -91,6 +91,14 @@ std::optional<RankState> RankState::parse(std::span<const std::byte> bytes) {
   return reader.atEnd() ? std::optional(std::move(state)) : std::nullopt;
 }
 
+std::uint64_t fingerprintOf(const std::vector<std::string>& lines, const Communicator& comm) {
+  std::uint64_t hash =
+      hashText("rank " + std::to_string(comm.rank()) + " of " + std::to_string(comm.ranks()));
+  for (const std::string& line : lines)
+    hash = hashText(line, hash);
+  return hash;
+}
+
 bool allHaveTheSame(const Communicator& comm, const std::optional<RankState>& state) {
   std::string order;
   for (std::size_t i = 0; state && i < state->order.size(); ++i)

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "rondo/rondo.hpp"
@@ -26,6 +27,9 @@ struct RankState {
   /// @return nothing if they are not what bytes() gave
   static std::optional<RankState> parse(std::span<const std::byte> bytes);
 };
+
+/// Names what ranks have agreed on, and this rank's part in it.
+std::uint64_t fingerprintOf(const std::vector<std::string>& lines, const Communicator& comm);
 
 /// Whether all ranks have a state, and all of these one order. Collective.
 bool allHaveTheSame(const Communicator& comm, const std::optional<RankState>& state);

@@ -337,10 +337,9 @@ void ZeroTraining::afterUpdate() {
 
 /// Of what must be the same for what compression has rounded away to mean something.
 std::uint64_t ZeroTraining::fingerprint() const {
-  std::uint64_t hash = hashText("rank " + std::to_string(rank_) + " of " + std::to_string(ranks_));
-  for (const std::string& line : layout_.describe())
-    hash = hashText(line, hash);
-  return hashText(describe(options_.buckets.compression), hash);
+  std::vector<std::string> lines = layout_.describe();
+  lines.push_back(describe(options_.buckets.compression));
+  return fingerprintOf(lines, comm_);
 }
 
 std::vector<std::byte> ZeroTraining::rankState() const {
