@@ -184,19 +184,30 @@ Status checkOverlap(const Memory& memory) {
       send.data, send.bytes, recv.data, recv.bytes, memory.inPlaceRule);
 }
 
+/// Fills in what calls of all kinds have: collective, type, op.
+template <class Raw>
+Result<ElementKind> describeKind(const Raw& raw,
+                                 Caller caller,
+                                 const ReductionTable& reductions,
+                                 CollectiveCall& call) {
+  const Result<ElementKind> kind = readType(raw.type);
+  RONDO_RETURN_IF_ERROR(kind.status());
+  call.type = kind->type;
+  call.pairs = kind->pairs;
+  call.collective = raw.collective;
+  if (isReduction(raw.collective))
+    RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, raw.type, caller, reductions));
+  if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
+  return *kind;
+}
+
 /// Fills in all of `call` but its buffers.
 Status describe(const RawCall& raw,
                 Caller caller,
                 const ReductionTable& reductions,
                 CollectiveCall& call) {
-  const Result<ElementKind> kind = readType(raw.type);
+  const Result<ElementKind> kind = describeKind(raw, caller, reductions, call);
   RONDO_RETURN_IF_ERROR(kind.status());
-  call.type = kind->type;
-  call.pairs = kind->pairs;
-  if (isReduction(raw.collective))
-    RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, raw.type, caller, reductions));
-  if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
-  call.collective = raw.collective;
   call.count = kind->parts(raw.count);
   call.root = raw.root;
   return checkCount(call.count, call.type, caller.ranks);
@@ -377,15 +388,9 @@ Status check(const RawVariedCall& raw,
              Caller caller,
              const ReductionTable& reductions,
              CollectiveCall& call) {
-  const Result<ElementKind> kind = readType(raw.type);
+  const Result<ElementKind> kind = describeKind(raw, caller, reductions, call);
   RONDO_RETURN_IF_ERROR(kind.status());
-  call.type = kind->type;
-  call.pairs = kind->pairs;
-  call.collective = raw.collective;
   call.varied = true;
-  if (isReduction(raw.collective))
-    RONDO_RETURN_IF_ERROR(resolveOp(call, raw.op, raw.type, caller, reductions));
-  if (hasRoot(raw.collective)) RONDO_RETURN_IF_ERROR(checkRoot(raw.root, caller.ranks));
   call.root = raw.root;
   const Result<Memory> memory =
       layOutBlocks(kind->pairs ? inParts(raw, *kind, caller, call) : raw, caller, call);
