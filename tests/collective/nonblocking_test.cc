@@ -322,13 +322,18 @@ TEST(MadeWithoutWaits, WrongArgumentsAreToldAtOnce) {
 
 /// The time-out is short, the peer never comes: the handle tells why it was not made, and only
 /// serves to be destroyed.
-TEST(MadeWithoutWaits, WhyItWasNotMadeIsToldAsOftenAsAsked) {
+/// Begins to make rank 0 of 2, whose other one never comes.
+void beginAlone(rondoComm_t& comm, std::int64_t initTimeoutMs) {
   rondoUniqueId_t id;
   ASSERT_EQ(rondoGetUniqueId(&id), rondoSuccess);
   rondoConfig_t config = configWithoutWaits();
-  config.initTimeoutMs = 50;
-  rondoComm_t comm = nullptr;
+  config.initTimeoutMs = initTimeoutMs;
   ASSERT_EQ(rondoCommInitRank(&comm, 2, id, 0, &config), rondoInProgress);
+}
+
+TEST(MadeWithoutWaits, WhyItWasNotMadeIsToldAsOftenAsAsked) {
+  rondoComm_t comm = nullptr;
+  ASSERT_NO_FATAL_FAILURE(beginAlone(comm, 50));
   EXPECT_EQ(rondoCommSynchronize(comm), rondoTimeout);
   for (int look = 0; look < 2; ++look) {
     EXPECT_EQ(stateOf(comm), rondoTimeout);
@@ -341,12 +346,8 @@ TEST(MadeWithoutWaits, WhyItWasNotMadeIsToldAsOftenAsAsked) {
 
 /// Nobody will ever come, and the time-out is a minute: these end because they are told to.
 TEST(MadeWithoutWaits, AnAbortEndsTheMaking) {
-  rondoUniqueId_t id;
-  ASSERT_EQ(rondoGetUniqueId(&id), rondoSuccess);
-  rondoConfig_t config = configWithoutWaits();
-  config.initTimeoutMs = 3600000;
   rondoComm_t comm = nullptr;
-  ASSERT_EQ(rondoCommInitRank(&comm, 2, id, 0, &config), rondoInProgress);
+  ASSERT_NO_FATAL_FAILURE(beginAlone(comm, 3600000));
   EXPECT_EQ(rondoCommAbort(comm), rondoSuccess);
   EXPECT_EQ(stateOf(comm), rondoAborted);
   EXPECT_EQ(rondoCommSynchronize(comm), rondoAborted);
@@ -354,12 +355,8 @@ TEST(MadeWithoutWaits, AnAbortEndsTheMaking) {
 }
 
 TEST(MadeWithoutWaits, DestroyingEndsTheMaking) {
-  rondoUniqueId_t id;
-  ASSERT_EQ(rondoGetUniqueId(&id), rondoSuccess);
-  rondoConfig_t config = configWithoutWaits();
-  config.initTimeoutMs = 3600000;
   rondoComm_t comm = nullptr;
-  ASSERT_EQ(rondoCommInitRank(&comm, 2, id, 0, &config), rondoInProgress);
+  ASSERT_NO_FATAL_FAILURE(beginAlone(comm, 3600000));
   EXPECT_EQ(rondoCommDestroy(comm), rondoSuccess);
   EXPECT_EQ(rondoCommDestroy(comm), rondoInvalidUsage);
 }

@@ -22,6 +22,7 @@
 #include "tests/collective/rank_outcomes.h"
 #include "tests/transport/transport_team.h"
 #include "tests/transport/verbs_rank.h"
+#include "tests/verbs/impatient.h"
 #include "tests/verbs/verbs_double/controls.h"
 
 namespace rondo::testing {
@@ -33,19 +34,6 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 
 constexpr SlotShape kSlots{4096, 4};
-
-/// Adapters give up after half a second.
-verbs::Settings impatient() {
-  verbs::Settings settings;
-  settings.timeout = 14;  // 67 ms
-  settings.retries = 7;
-  return settings;
-}
-
-TransportKind impatientKind() {
-  return {"impatient",
-          [](const RankPlace& place) { return std::make_unique<VerbsRank>(place, impatient()); }};
-}
 
 /// Of the slots that follow, what adapters read in `memory` and elsewhere.
 void countReads(std::span<const std::byte> memory) {

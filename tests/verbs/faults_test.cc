@@ -13,6 +13,7 @@
 
 #include "tests/transport/transport_team.h"
 #include "tests/transport/verbs_rank.h"
+#include "tests/verbs/impatient.h"
 #include "tests/verbs/verbs_double/controls.h"
 #include "transports/verbs/device.h"
 
@@ -25,19 +26,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr SlotShape kSlots{4096, 4};
-
-/// Adapters give up after half a second.
-verbs::Settings impatient() {
-  verbs::Settings settings;
-  settings.timeout = 14;  // 67 ms
-  settings.retries = 7;
-  return settings;
-}
-
-TransportKind impatientKind() {
-  return {"impatient",
-          [](const RankPlace& place) { return std::make_unique<VerbsRank>(place, impatient()); }};
-}
 
 /// One direction between ranks 0 and 1.
 class FaultTest : public ::testing::Test {
