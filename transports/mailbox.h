@@ -65,19 +65,12 @@ class MailboxEnds {
   /// True if box() may be filled for the call at hand.
   bool boxFree() {
     if (call_ < doneByAll_ + Mailbox::kBoxes) return true;
-    doneByAll_ = doneBy(slowest());
+    doneByAll_ = findSlowest().done;
     return call_ < doneByAll_ + Mailbox::kBoxes;
   }
 
-  /// The rank that has finished the fewest calls.
-  int slowest() const {
-    std::size_t found = own_ == 0 ? 1 : 0;
-    for (std::size_t rank = 0; rank < memory_.size(); ++rank) {
-      if (rank != own_ && doneBy(static_cast<int>(rank)) < doneBy(static_cast<int>(found)))
-        found = rank;
-    }
-    return static_cast<int>(found);
-  }
+  /// The rank that has finished the fewest calls; -1 if there is no other.
+  int slowest() const { return findSlowest().rank; }
 
   /// Where this rank's message of the call goes; kMailboxBytes long. Only while boxFree().
   std::byte* box() { return boxOf(own_).payload; }
@@ -103,12 +96,24 @@ class MailboxEnds {
   }
 
  private:
-  Mailbox::Box& boxOf(std::size_t rank) const {
-    return memory_[rank].mailbox->boxes[call_ % Mailbox::kBoxes];
+  struct Progress {
+    int rank = -1;
+    std::uint64_t done = ~std::uint64_t{0} / 2;  ///< no other rank: as good as all
+  };
+
+  /// Looks at each rank once: one that was looked at goes on meanwhile, and is no measure of others.
+  Progress findSlowest() const {
+    Progress slowest;
+    for (std::size_t rank = 0; rank < memory_.size(); ++rank) {
+      if (rank == own_) continue;
+      const std::uint64_t done = host::observeCounter(memory_[rank].mailbox->done);
+      if (done < slowest.done) slowest = {static_cast<int>(rank), done};
+    }
+    return slowest;
   }
 
-  std::uint64_t doneBy(int rank) const {
-    return host::observeCounter(memory_[static_cast<std::size_t>(rank)].mailbox->done);
+  Mailbox::Box& boxOf(std::size_t rank) const {
+    return memory_[rank].mailbox->boxes[call_ % Mailbox::kBoxes];
   }
 
   void ringAll() {

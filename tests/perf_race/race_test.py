@@ -53,10 +53,10 @@ class RaceTest(unittest.TestCase):
 
     def test_every_cell_is_measured_and_right(self):
         out = self.folder / "race.jsonl"
-        run(FOLDER / "race", "--no-build", "--build", BUILD, "--peers", "rondo,rondo-threads,rondo-mapped,ideal",
-            "--sizes", "8,4K", "--types", "float,bfloat16,half", "--places", "out,in",
-            "--ranks", "2,3", "--rounds", "1", "--budget", "0.001", "--deadline", "60",
-            "--out", out)
+        said = run(FOLDER / "race", "--no-build", "--build", BUILD,
+                   "--peers", "rondo,rondo-threads,rondo-mapped,ideal", "--sizes", "8,4K",
+                   "--types", "float,bfloat16,half", "--places", "out,in", "--ranks", "2,3",
+                   "--rounds", "1", "--budget", "0.001", "--deadline", "60", "--out", out)
         head, *cells = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertIn("versions", head)
         self.assertEqual([line for line in cells if line["wrong"]], [])
@@ -65,7 +65,7 @@ class RaceTest(unittest.TestCase):
         self.assertEqual(len(ideal), (7 + 5) * 3 * 2 * 2)
         for peer in ("rondo", "rondo-threads", "rondo-mapped"):
             mine = [line for line in cells if line["peer"] == peer]
-            self.assertGreaterEqual(len(mine), (5 + 5) * 3 * 2 * 2)
+            self.assertEqual(len(mine), (7 + 5) * 3 * 2 * 2, said)
         images = self.folder / "images"
         page = self.folder / "page.md"
         page.write_text("before\n<!-- race: begin -->\nold\n<!-- race: end -->\nafter\n")

@@ -1,5 +1,6 @@
 #include "transports/mailbox.h"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -22,6 +23,8 @@ class Neighbourhood {
       memory.push_back({&mailboxes_[other], &bells_[other]});
     return {std::move(memory), rank};
   }
+
+  std::uint64_t& done(int rank) { return mailboxes_[static_cast<std::size_t>(rank)].done; }
 
  private:
   std::vector<Mailbox> mailboxes_;
@@ -60,6 +63,26 @@ TEST(Mailbox, ARankIsAheadOfTheSlowestByItsBoxes) {
   EXPECT_TRUE(first.boxFree());
   first.finish();
   EXPECT_FALSE(first.boxFree());
+}
+
+TEST(Mailbox, ARankThatGoesOnMeanwhileDoesNotHideASlowerOne) {
+  Neighbourhood neighbours(3);
+  MailboxEnds first = neighbours.ends(0);
+  for (std::uint64_t call = 0; call < Mailbox::kBoxes; ++call)
+    first.finish();
+  // Rank 2 has finished nothing. Rank 1 is level with it, and far ahead the next moment, again and
+  // again, so that it is looked at just when it moves.
+  constexpr int kTurns = 1000000;
+  std::atomic<int> turns = 0;
+  std::thread second([&] {
+    for (int turn = turns.load(); turn < kTurns; turn = turns.fetch_add(1))
+      host::postCounter(neighbours.done(1), turn % 2 == 0 ? 0 : 2 * Mailbox::kBoxes);
+  });
+  bool free = false;
+  while (!free && turns.load(std::memory_order_relaxed) < kTurns)
+    free = first.boxFree();
+  second.join();
+  EXPECT_FALSE(free) << "rank 2 may still read the box";
 }
 
 TEST(Mailbox, MessagesOfThreadsCrossWhole) {
