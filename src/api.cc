@@ -292,7 +292,7 @@ rondoResult_t makeMessage(const char* function,
     if (!message.ok()) return refuse(message.status());
     if (group.collecting()) return group.addOnHost(comm, *message, stream);
     inProgress = *queue == nullptr && communicator.worker() != nullptr;
-    return runMessage(communicator, *message, inProgress ? communicator.worker() : *queue);
+    return group.runMessage(communicator, *message, inProgress ? communicator.worker() : *queue);
   };
   const rondoResult_t result = withCall(function, comm, body);
   return told(result, inProgress);

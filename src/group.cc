@@ -1,6 +1,7 @@
 #include "src/group.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "src/communicator_handles.h"
@@ -47,7 +48,7 @@ Status carryOutOnHost(std::vector<StreamParts> groups) {
       issue(std::move(group.parts), *group.stream);
     }
   }
-  return runGroup(std::move(own));
+  return runGroup(own);
 }
 
 /// Whether there are devices whose calls wait.
@@ -92,13 +93,16 @@ CallGroup& CallGroup::ofThread() {
 
 GroupCalls& CallGroup::callsOf(rondoComm_t comm) {
   const auto found = std::ranges::find(members_, comm, &Member::comm);
-  if (found != members_.end()) return found->calls;
-  return members_.emplace_back(Member{comm, nullptr, {}}).calls;
+  return found != members_.end() ? found->calls : addMember(comm, nullptr);
+}
+
+GroupCalls& CallGroup::addMember(rondoComm_t comm, rondoStream_t hostStream) {
+  return members_.emplace_back(Member{comm, hostStream, std::exchange(spare_, {})}).calls;
 }
 
 Result<GroupCalls*> CallGroup::callsOf(rondoComm_t comm, rondoStream_t hostStream) {
   const auto found = std::ranges::find(members_, comm, &Member::comm);
-  if (found == members_.end()) return &members_.emplace_back(Member{comm, hostStream, {}}).calls;
+  if (found == members_.end()) return &addMember(comm, hostStream);
   if (found->hostStream == hostStream) return &found->calls;
   return Status::invalidUsage(
       "a call on stream {} in a group whose earlier calls on the communicator are on stream {}; "
@@ -141,6 +145,25 @@ Status CallGroup::cancel() {
   return {};
 }
 
+/// That of a group which has one, on host memory, whose calls the calling thread carries out; null
+/// for all others.
+Communicator* CallGroup::soleCommunicator() const {
+  if (!refused_.ok() || members_.size() != 1 || members_.front().hostStream != nullptr)
+    return nullptr;
+  const Result<Communicator*> found = findCommunicator(members_.front().comm);
+  if (!found.ok() || (*found)->onDevice() || (*found)->worker() != nullptr) return nullptr;
+  return *found;
+}
+
+/// Allocates nothing once there was a group like this one.
+Status CallGroup::runAlone(Communicator& communicator, GroupCalls calls) {
+  GroupPart part{&communicator, std::move(calls)};
+  const Status status = runGroup(std::span(&part, 1));
+  part.calls.clear();
+  spare_ = std::move(part.calls);
+  return status;
+}
+
 GroupOutcome CallGroup::end() {
   GroupOutcome outcome;
   if (depth_ == 0) {
@@ -148,6 +171,13 @@ GroupOutcome CallGroup::end() {
     return outcome;
   }
   if (--depth_ > 0) return outcome;
+  if (Communicator* const communicator = soleCommunicator()) {
+    Member member = std::move(members_.front());
+    members_.clear();
+    outcome.status = runAlone(*communicator, std::move(member.calls));
+    if (!outcome.status.ok()) outcome.members.push_back(member.comm);
+    return outcome;
+  }
   std::vector<Member> members = std::exchange(members_, {});
   outcome.status = std::exchange(refused_, {});
   std::vector<StreamParts> groups;
@@ -169,11 +199,15 @@ GroupOutcome CallGroup::end() {
   return outcome;
 }
 
-Status runMessage(Communicator& communicator, const MessageCall& call, HostStream* stream) {
+Status CallGroup::runMessage(Communicator& communicator,
+                             const MessageCall& call,
+                             HostStream* stream) {
+  GroupCalls calls = std::exchange(spare_, {});
+  calls.messages.push_back(call);
+  if (stream == nullptr) return runAlone(communicator, std::move(calls));
   std::vector<GroupPart> parts(1);
   parts.front().communicator = &communicator;
-  parts.front().calls.messages.push_back(call);
-  if (stream == nullptr) return runGroup(std::move(parts));
+  parts.front().calls = std::move(calls);
   stream->enqueue(GroupTask(std::move(parts)));
   return {};
 }

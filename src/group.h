@@ -63,6 +63,11 @@ class CallGroup {
   /// @errors InvalidUsage (no start())
   Status cancel();
 
+  /// One message by itself: a group of one. Not while collecting().
+  /// @param stream to be issued on; null: in the calling thread
+  /// @errors those of runGroup()
+  Status runMessage(Communicator& communicator, const MessageCall& call, HostStream* stream);
+
  private:
   struct Member {
     rondoComm_t comm = nullptr;
@@ -71,17 +76,16 @@ class CallGroup {
   };
 
   static Result<bool> sortIn(const Member& member, std::vector<StreamParts>& groups);
+  Communicator* soleCommunicator() const;
+  Status runAlone(Communicator& communicator, GroupCalls calls);
+  GroupCalls& addMember(rondoComm_t comm, rondoStream_t hostStream);
   GroupCalls& callsOf(rondoComm_t comm);
   Result<GroupCalls*> callsOf(rondoComm_t comm, rondoStream_t hostStream);
 
   std::size_t depth_ = 0;
   std::vector<Member> members_;
+  GroupCalls spare_;  // no calls, but memory for those of the next group
   Status refused_;
 };
-
-/// One message by itself: a group of one.
-/// @param stream to be issued on; null: in the calling thread
-/// @errors those of runGroup()
-Status runMessage(Communicator& communicator, const MessageCall& call, HostStream* stream);
 
 }  // namespace rondo

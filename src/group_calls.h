@@ -22,6 +22,13 @@ struct GroupCalls {
   std::vector<MessageCall> messages;
   std::vector<int> refusedPeers;  ///< of messages that are not among these, as they were refused
 
+  /// Forgets them; keeps their memory.
+  void clear() {
+    collectives.clear();
+    messages.clear();
+    refusedPeers.clear();
+  }
+
   /// The ranks at the other ends of all messages.
   std::vector<int> peers() const {
     std::vector<int> all = refusedPeers;

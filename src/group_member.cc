@@ -18,11 +18,10 @@ host::Turn turnOf(PreparedOperation& operation, const host::Work& work) {
 
 }  // namespace
 
-GroupMember::GroupMember(Communicator& communicator, GroupCalls calls, OperationOrder::Turn turn)
-    : communicator_(&communicator),
-      turn_(std::move(turn)),
-      calls_(std::move(calls)),
-      peers_(calls_.peers()) {}
+GroupMember::GroupMember(Communicator& communicator,
+                         const GroupCalls& calls,
+                         OperationOrder::Turn turn)
+    : communicator_(&communicator), turn_(std::move(turn)), calls_(&calls) {}
 
 GroupMember::~GroupMember() {
   if (messagesWait()) communicator_->awaitReaders(*messages_);
@@ -33,18 +32,18 @@ Status GroupMember::begin() try {
   Communicator& own = *communicator_;
   if (own.finalized_) return own.finalizedAlready();
   if (host::flagRaised(own.group_->failedFlag())) return own.failAll(own.group_->failure());
-  for (const QueuedCollective& queued : calls_.collectives)
+  for (const QueuedCollective& queued : calls_->collectives)
     RONDO_RETURN_IF_ERROR(own.checkPlan(queued.call));
-  if (calls_.messages.empty()) return {};
+  if (calls_->messages.empty()) return {};
   const MessageOperation::Place place{own.rank_, own.ranks(), own.facts_.slotBytes,
                                       own.config_.zeroCopyBytes};
-  Result<MessageOperation> messages =
-      MessageOperation::make(std::move(calls_.messages), place, own.messageEnds_, own.messages_);
+  const Result<MessageOperation*> messages =
+      MessageOperation::prepare(calls_->messages, place, own.messageEnds_, own.messages_);
   if (!messages.ok()) {
-    Status failure = std::move(messages).status();
+    const Status& failure = messages.status();
     return losesOnlyTheCall(failure.code()) ? failure : own.failAll(failure);
   }
-  messages_ = *std::move(messages);
+  messages_ = *messages;
   return {};
 
 } catch (const std::bad_alloc&) {  // while binding messages to connections
@@ -61,7 +60,7 @@ Result<bool> GroupMember::step() {
   Result<bool> called = stepCollectives();
   if (!called.ok()) return called;
   const bool passedOn = place().progress();
-  done_ = !messagesWait() && operation_ == nullptr && nextCollective_ == calls_.collectives.size();
+  done_ = !messagesWait() && operation_ == nullptr && nextCollective_ == calls_->collectives.size();
   return *exchanged || *called || passedOn || done_;
 }
 
@@ -132,7 +131,7 @@ Status GroupMember::checkRefusal(const host::MessageLane::Wait& wait) {
 
 Status GroupMember::beginNextCollective() {
   Communicator& own = *communicator_;
-  call_ = calls_.collectives[nextCollective_].call;
+  call_ = calls_->collectives[nextCollective_].call;
   Result<PreparedOperation*> prepared = own.prepare(call_);
   if (!prepared.ok()) return own.failAll(prepared.status());
   Result<ErrorFeedback::Use> feedback = own.useFeedback(**prepared, call_);
@@ -149,7 +148,7 @@ Status GroupMember::beginNextCollective() {
 }
 
 Result<bool> GroupMember::stepCollectives() {
-  if (nextCollective_ == calls_.collectives.size()) return false;
+  if (nextCollective_ == calls_->collectives.size()) return false;
   if (operation_ == nullptr) RONDO_RETURN_IF_ERROR(beginNextCollective());
   bool moved = false;
   if (!stepsDone_) {
@@ -184,8 +183,9 @@ Status GroupMember::check(const host::Waiter& waiter) {
 }
 
 void GroupMember::reject(const Status& reason) {
-  if (!calls_.collectives.empty()) communicator_->noteRejection(reason);
-  if (!peers_.empty()) communicator_->noteRejectedMessages(peers_, reason);
+  if (!calls_->collectives.empty()) communicator_->noteRejection(reason);
+  const std::vector<int> peers = calls_->peers();
+  if (!peers.empty()) communicator_->noteRejectedMessages(peers, reason);
 }
 
 void GroupMember::giveUp(const Status& reason) {

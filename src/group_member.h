@@ -21,8 +21,9 @@ namespace rondo {
 class GroupMember {
  public:
   /// @param communicator on host memory
+  /// @param calls        must outlive this object
   /// @param turn         its
-  GroupMember(Communicator& communicator, GroupCalls calls, OperationOrder::Turn turn);
+  GroupMember(Communicator& communicator, const GroupCalls& calls, OperationOrder::Turn turn);
   /// If what it does has failed, waits until nobody reads the callers' buffers.
   ~GroupMember();
   GroupMember(const GroupMember&) = delete;
@@ -66,12 +67,12 @@ class GroupMember {
   Status checkRefusal(const host::MessageLane::Wait& wait);
   Status failedMatch(const host::MessageLane::Wait& wait);
 
-  bool messagesWait() const { return messages_.has_value() && !messagesDone_; }
+  bool messagesWait() const { return messages_ != nullptr && !messagesDone_; }
 
   Communicator* communicator_;
   OperationOrder::Turn turn_;
-  GroupCalls calls_;
-  std::optional<MessageOperation> messages_;
+  const GroupCalls* calls_;
+  MessageOperation* messages_ = nullptr;  // the communicator's; null: none
   bool messagesBegun_ = false;
   bool messagesDone_ = false;
   bool messagesWarned_ = false;
@@ -83,7 +84,6 @@ class GroupMember {
   host::Work work_;
   Communicator::Watch watch_;
   Communicator::Watch messageWatch_;
-  std::vector<int> peers_;  // at the other ends of messages
   bool done_ = false;
 };
 

@@ -1,7 +1,9 @@
 #include "src/group_run.h"
 
 #include <algorithm>
-#include <deque>
+#include <cstddef>
+#include <list>
+#include <memory_resource>
 #include <new>
 #include <utility>
 
@@ -9,13 +11,19 @@ namespace rondo {
 
 namespace {
 
+/// Those of a group that has begun.
+using Members = std::pmr::list<GroupMember>;
+
+/// Room for so many of them that groups need no other memory.
+constexpr std::size_t kMembersInPlace = 8;
+
 /// Sleeps of a thread that waits for several ranks: it can sleep at one of their doors only.
 constexpr std::chrono::microseconds kSharedNap{100};
 
 /// The wait places of several ranks as one.
 class GroupPlace final : public host::WaitPlace {
  public:
-  explicit GroupPlace(std::deque<GroupMember>& members) : members_(&members) {}
+  explicit GroupPlace(Members& members) : members_(&members) {}
 
   bool progress() override { return false; }  // members see to that in their steps
 
@@ -30,7 +38,7 @@ class GroupPlace final : public host::WaitPlace {
   }
 
  private:
-  std::deque<GroupMember>* members_;
+  Members* members_;
 };
 
 /// One turn of every member that is not done.
@@ -39,7 +47,7 @@ struct GroupTurn {
   bool finished = true;
 };
 
-Result<GroupTurn> takeTurn(std::deque<GroupMember>& members) {
+Result<GroupTurn> takeTurn(Members& members) {
   GroupTurn turn;
   for (GroupMember& member : members) {
     if (member.done()) continue;
@@ -51,7 +59,7 @@ Result<GroupTurn> takeTurn(std::deque<GroupMember>& members) {
   return turn;
 }
 
-Status drive(std::deque<GroupMember>& members) {
+Status drive(Members& members) {
   std::uint32_t neverRaised = 0;  // members look at their own flags
   GroupPlace place(members);
   host::Waiter waiter(members.front().policy(), neverRaised, place);
@@ -71,24 +79,24 @@ Status drive(std::deque<GroupMember>& members) {
 
 /// Waits for the turns of all, in one order in all threads, so that two groups never wait for each
 /// other's communicators.
-Status enter(std::vector<GroupPart>& parts, std::deque<GroupMember>& members) {
+Status enter(std::span<GroupPart> parts, Members& members) {
   std::ranges::sort(parts, {}, &GroupPart::communicator);
   for (GroupPart& part : parts) {
     OperationOrder::Turn turn =
         part.place.has_value() ? part.place->waitTurn() : part.communicator->order()->waitTurn();
     if (!turn.given()) return turn.closed();
-    members.emplace_back(*part.communicator, std::move(part.calls), std::move(turn));
+    members.emplace_back(*part.communicator, part.calls, std::move(turn));
   }
   return {};
 }
 
-Status begin(std::deque<GroupMember>& members) {
+Status begin(Members& members) {
   for (GroupMember& member : members)
     RONDO_RETURN_IF_ERROR(member.begin());
   return {};
 }
 
-Status run(std::vector<GroupPart>& parts, std::deque<GroupMember>& members) try {
+Status run(std::span<GroupPart> parts, Members& members) try {
   RONDO_RETURN_IF_ERROR(enter(parts, members));
   RONDO_RETURN_IF_ERROR(begin(members));
   return drive(members);
@@ -100,9 +108,11 @@ Status run(std::vector<GroupPart>& parts, std::deque<GroupMember>& members) try 
 
 }  // namespace
 
-Status runGroup(std::vector<GroupPart> parts) {
+Status runGroup(std::span<GroupPart> parts) {
   if (parts.empty()) return {};
-  std::deque<GroupMember> members;
+  alignas(GroupMember) std::byte room[kMembersInPlace * (sizeof(GroupMember) + 2 * sizeof(void*))];
+  std::pmr::monotonic_buffer_resource memory(room, sizeof room);
+  Members members(&memory);
   Status status = run(parts, members);
   if (status.ok()) return status;
   // What loses only calls comes before anything is sent.

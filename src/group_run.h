@@ -3,7 +3,7 @@
 #pragma once
 
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "src/group_member.h"
 #include "src/operation_order.h"
@@ -20,10 +20,11 @@ struct GroupPart {
 };
 
 /// Carries out all calls of a group, in the calling thread. Each communicator appears once and is
-/// on host memory.
+/// on host memory. Changes the order of `parts`. Allocates nothing for calls like those of the last
+/// groups.
 /// @order  on return all results are complete on the ranks of the group
 /// @errors an argument error of the group as a whole (nothing was sent); a failure of one of its
 ///   communicators, which then have all failed whose calls were not complete
-Status runGroup(std::vector<GroupPart> parts);
+Status runGroup(std::span<GroupPart> parts);
 
 }  // namespace rondo

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 namespace rondo {
 
@@ -11,30 +13,81 @@ namespace {
 /// others. The same on all ranks, since it decides which rounds wait for which.
 constexpr int kMessageLanes = 4;
 
+/// Groups that are kept prepared: what a pipeline sends and receives in one step, or as much of a
+/// program that has no such steps as is worth to be looked through.
+constexpr std::size_t kMostPrepared = 8;
+
 }  // namespace
 
-MessageOperation::MessageOperation(std::vector<MessageCall> calls,
+MessageState::MessageState(int ranks) : inboxes(static_cast<std::size_t>(ranks)) {
+  prepared.reserve(kMostPrepared);
+}
+
+MessageState::~MessageState() = default;
+
+MessageOperation::MessageOperation(std::span<const MessageCall> calls,
                                    const Place& place,
                                    MessageState& state)
-    : calls_(std::move(calls)), place_(place), state_(&state) {
+    : order_(calls.size()), numbers_(calls.size()), place_(place), state_(&state) {
   // Both ends alike, so that among messages that fit together none has to be put aside.
-  std::ranges::stable_sort(calls_, {}, &MessageCall::tag);
-  for (const MessageCall& call : calls_) {
-    memories_.push_back({static_cast<const std::byte*>(call.source),
-                         static_cast<std::byte*>(call.target), call.label()});
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::ranges::stable_sort(order_, {}, [&](std::size_t call) { return calls[call].tag; });
+  for (const std::size_t call : order_) {
+    calls_.push_back(calls[call]);
+    memories_.push_back({nullptr, nullptr, calls[call].label()});
   }
 }
 
-Result<MessageOperation> MessageOperation::make(std::vector<MessageCall> calls,
-                                                const Place& place,
-                                                ConnectionEnds& ends,
-                                                MessageState& state) {
-  MessageOperation operation(std::move(calls), place, state);
-  RONDO_RETURN_IF_ERROR(operation.pairOwnMessages());
-  RONDO_RETURN_IF_ERROR(operation.bindLanes(ends));
-  for (const MessageCall& call : operation.calls_)
-    operation.numbers_.push_back(state.counts.next(call));
+Result<MessageOperation*> MessageOperation::prepare(std::span<const MessageCall> calls,
+                                                    const Place& place,
+                                                    ConnectionEnds& ends,
+                                                    MessageState& state) {
+  auto& prepared = state.prepared;
+  auto found = std::ranges::find_if(prepared, [&](const auto& one) { return one->fits(calls); });
+  if (found == prepared.end()) {
+    Result<std::unique_ptr<MessageOperation>> made = make(calls, place, ends, state);
+    RONDO_RETURN_IF_ERROR(made.status());
+    if (prepared.size() == kMostPrepared) prepared.pop_back();
+    found = prepared.insert(prepared.end(), *std::move(made));
+  }
+  std::rotate(prepared.begin(), found, found + 1);
+  prepared.front()->start(calls);
+  return prepared.front().get();
+}
+
+Result<std::unique_ptr<MessageOperation>> MessageOperation::make(std::span<const MessageCall> calls,
+                                                                 const Place& place,
+                                                                 ConnectionEnds& ends,
+                                                                 MessageState& state) {
+  std::unique_ptr<MessageOperation> operation(new MessageOperation(calls, place, state));
+  RONDO_RETURN_IF_ERROR(operation->pairOwnMessages());
+  RONDO_RETURN_IF_ERROR(operation->bindLanes(ends));
   return operation;
+}
+
+/// Whether `calls` differ in nothing but their buffers from those that this was made for.
+bool MessageOperation::fits(std::span<const MessageCall> calls) const {
+  if (calls.size() != calls_.size()) return false;
+  for (std::size_t message = 0; message < calls.size(); ++message) {
+    const MessageCall& own = calls_[message];
+    const MessageCall& other = calls[order_[message]];
+    const bool same = own.sends == other.sends && own.peer == other.peer &&
+                      memories_[message].label.word() == other.label().word();
+    if (!same) return false;
+  }
+  return true;
+}
+
+void MessageOperation::start(std::span<const MessageCall> calls) {
+  for (std::size_t message = 0; message < calls.size(); ++message) {
+    const MessageCall& call = calls[order_[message]];
+    memories_[message].source = static_cast<const std::byte*>(call.source);
+    memories_[message].target = static_cast<std::byte*>(call.target);
+    numbers_[message] = state_->counts.next(call);
+  }
+  ownCopied_ = false;
+  for (host::MessageLane& lane : lanes_)
+    lane.restart();
 }
 
 Status MessageOperation::pairOwnMessages() {
@@ -92,8 +145,7 @@ Status MessageOperation::bindLanes(ConnectionEnds& ends) {
 
 MessageOperation::Turn MessageOperation::takeTurn() {
   Turn turn;
-  turn.moved = !ownMessages_.empty();
-  copyOwnMessages();
+  turn.moved = copyOwnMessages();
   for (host::MessageLane& lane : lanes_) {
     const host::StepResult result = lane.tryStep();
     turn.moved |= result == host::StepResult::kRan;
@@ -103,12 +155,14 @@ MessageOperation::Turn MessageOperation::takeTurn() {
   return turn;
 }
 
-void MessageOperation::copyOwnMessages() {
+/// @return whether there were any
+bool MessageOperation::copyOwnMessages() {
+  if (std::exchange(ownCopied_, true)) return false;
   for (const auto& [send, recv] : ownMessages_) {
     if (calls_[send].count == 0) continue;
     std::memmove(memories_[recv].target, memories_[send].source, calls_[send].bytes());
   }
-  ownMessages_.clear();
+  return !ownMessages_.empty();
 }
 
 std::optional<host::MessageLane::Wait> MessageOperation::wait() {

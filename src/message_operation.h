@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,15 +37,22 @@ class MessageCounts {
   ByPeerAndTag received_;
 };
 
+class MessageOperation;
+
 /// What a communicator keeps of its messages from one group to the next.
 struct MessageState {
-  explicit MessageState(int ranks) : inboxes(static_cast<std::size_t>(ranks)) {}
+  explicit MessageState(int ranks);
+  ~MessageState();
+  MessageState(const MessageState&) = delete;
+  MessageState& operator=(const MessageState&) = delete;
 
   MessageCounts counts;
   std::vector<host::MessageInbox> inboxes;  ///< by sending rank
+  /// The last groups, the latest one first: programs repeat theirs with other buffers.
+  std::vector<std::unique_ptr<MessageOperation>> prepared;
 };
 
-/// @threads one at a time.
+/// Prepared for groups that differ in nothing but their buffers. @threads one at a time.
 class MessageOperation {
  public:
   /// Where the operation runs.
@@ -54,13 +63,16 @@ class MessageOperation {
     std::size_t elsewhereBytes = 0;  ///< as host::Work::elsewhereBytes
   };
 
+  /// One for `calls`, at its start. The state's; valid until it prepares the next.
   /// @param calls in the order in which they were issued
+  /// @param place the same in all calls with one state
   /// @errors InvalidArgument (messages to the rank itself that do not fit together; nothing was
   ///   changed), OutOfMemory
-  static Result<MessageOperation> make(std::vector<MessageCall> calls,
-                                       const Place& place,
-                                       ConnectionEnds& ends,
-                                       MessageState& state);
+  /// @throws std::bad_alloc; never for calls like those of one of the last groups
+  static Result<MessageOperation*> prepare(std::span<const MessageCall> calls,
+                                           const Place& place,
+                                           ConnectionEnds& ends,
+                                           MessageState& state);
 
   /// What came of one step of each lane that was ready.
   struct Turn {
@@ -94,18 +106,28 @@ class MessageOperation {
   std::string describeAside(std::size_t message) const;
 
  private:
-  MessageOperation(std::vector<MessageCall> calls, const Place& place, MessageState& state);
+  MessageOperation(std::span<const MessageCall> calls, const Place& place, MessageState& state);
 
+  static Result<std::unique_ptr<MessageOperation>> make(std::span<const MessageCall> calls,
+                                                        const Place& place,
+                                                        ConnectionEnds& ends,
+                                                        MessageState& state);
   Status pairOwnMessages();
   Status bindLanes(ConnectionEnds& ends);
-  void copyOwnMessages();
+  bool fits(std::span<const MessageCall> calls) const;
+  void start(std::span<const MessageCall> calls);
+  bool copyOwnMessages();
 
+  // By message: not in the order of issue, but by tag.
+  std::vector<std::size_t> order_;  // which of the calls
   std::vector<MessageCall> calls_;
+  std::vector<std::uint64_t> numbers_;
+  std::vector<host::MessageMemory> memories_;
+
   Place place_;
   MessageState* state_;                                           // the communicator's
-  std::vector<std::uint64_t> numbers_;                            // by message
-  std::vector<host::MessageMemory> memories_;                     // by message
   std::vector<std::pair<std::size_t, std::size_t>> ownMessages_;  // sends and receives: copies
+  bool ownCopied_ = false;
   std::vector<host::MessageLane> lanes_;
 };
 

@@ -47,7 +47,7 @@ class GroupTask {
   void issue();
 
   /// @errors those of runGroup()
-  Status run() { return runGroup(std::move(parts_)); }
+  Status run() { return runGroup(parts_); }
 
  private:
   std::vector<GroupPart> parts_;

@@ -101,7 +101,8 @@ class MailboxEnds {
     std::uint64_t done = ~std::uint64_t{0} / 2;  ///< no other rank: as good as all
   };
 
-  /// Looks at each rank once: one that was looked at goes on meanwhile, and is no measure of others.
+  /// Looks at each rank once: one that was looked at goes on meanwhile, and is no measure of
+  /// others.
   Progress findSlowest() const {
     Progress slowest;
     for (std::size_t rank = 0; rank < memory_.size(); ++rank) {

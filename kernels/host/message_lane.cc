@@ -1,5 +1,6 @@
 #include "kernels/host/message_lane.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -21,6 +22,12 @@ MessageLane::MessageLane(MessageTable table,
       messages_(messages),
       elsewhereBytes_(elsewhereBytes),
       elsewhere_(send_.size()) {}
+
+void MessageLane::restart() {
+  next_ = 0;
+  aside_.reset();
+  std::ranges::fill(elsewhere_, std::nullopt);
+}
 
 StepResult MessageLane::tryStep() {
   if (next_ == size_) return unsettled() ? StepResult::kNotReady : StepResult::kFinished;

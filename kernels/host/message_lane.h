@@ -46,6 +46,10 @@ class MessageLane {
               std::span<const MessageMemory> messages,
               std::size_t elsewhereBytes);
 
+  /// Goes back to the first step, for messages like those before; what `messages` says may have
+  /// changed.
+  void restart();
+
   /// Runs the next step if it is ready, or puts a slot aside that is in its way. Never blocks.
   /// After kMismatch wait() says whose slot it is.
   /// @throws std::bad_alloc while something is put aside

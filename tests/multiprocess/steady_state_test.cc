@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -98,25 +99,38 @@ int countCalls(int rank, const rondoUniqueId_t& id) {
                             nullptr);
     };
   };
-  const Case cases[] = {{"all-reduce of 8 bytes", allReduce(2)},
-                        {"all-reduce of 4 KiB", allReduce(1024)},
-                        {"all-reduce of 128 KiB", allReduce(1 << 15)},
-                        {"all-gather of 1 KiB",
-                         [&](rondoComm_t comm) {
-                           return rondoAllGather(input.data(), output.data(), 128, rondoFloat32,
-                                                 comm, nullptr);
-                         }},
-                        {"broadcast of 64 KiB",
-                         [&](rondoComm_t comm) {
-                           return rondoBroadcast(input.data(), output.data(), 1 << 14, rondoFloat32,
-                                                 0, comm, nullptr);
-                         }},
-                        {"reduce of averages",
-                         [&](rondoComm_t comm) {
-                           return rondoReduce(input.data(), output.data(), 100, rondoFloat32,
-                                              rondoAvg, 1, comm, nullptr);
-                         }},
-                        {"barrier", [](rondoComm_t comm) { return rondoBarrier(comm, nullptr); }}};
+  const Case cases[] = {
+      {"all-reduce of 8 bytes", allReduce(2)},
+      {"all-reduce of 4 KiB", allReduce(1024)},
+      {"all-reduce of 128 KiB", allReduce(1 << 15)},
+      {"all-gather of 1 KiB",
+       [&](rondoComm_t comm) {
+         return rondoAllGather(input.data(), output.data(), 128, rondoFloat32, comm, nullptr);
+       }},
+      {"broadcast of 64 KiB",
+       [&](rondoComm_t comm) {
+         return rondoBroadcast(input.data(), output.data(), 1 << 14, rondoFloat32, 0, comm,
+                               nullptr);
+       }},
+      {"reduce of averages",
+       [&](rondoComm_t comm) {
+         return rondoReduce(input.data(), output.data(), 100, rondoFloat32, rondoAvg, 1, comm,
+                            nullptr);
+       }},
+      {"a group of messages",
+       [&](rondoComm_t comm) {
+         (void)rondoGroupStart();
+         (void)rondoSend(input.data(), 256, rondoFloat32, 1 - rank, comm, nullptr);
+         (void)rondoRecv(output.data(), 256, rondoFloat32, 1 - rank, comm, nullptr);
+         return rondoGroupEnd();
+       }},
+      {"messages to and fro",
+       [&, sends = rank == 0](rondoComm_t comm) mutable {
+         if (std::exchange(sends, !sends))
+           return rondoSend(input.data(), 2, rondoFloat32, 1 - rank, comm, nullptr);
+         return rondoRecv(output.data(), 2, rondoFloat32, 1 - rank, comm, nullptr);
+       }},
+      {"barrier", [](rondoComm_t comm) { return rondoBarrier(comm, nullptr); }}};
   rondoComm_t comm = joinOrExit(kRanks, rank, id);
   for (const Case& one : cases) {
     // The first calls connect; later ones find out how long a tick of the cycle counter is.
