@@ -74,20 +74,33 @@ class Cell:
         return statistics.median(times.values()) if times else None
 
     def best_peer(self) -> Optional[str]:
-        """The fastest library that is not our own and gave right results."""
+        """The fastest library that is not our own and gave right results, beside Rondo if that is
+        there."""
+        def time(name: str) -> float:
+            ratio = self.ratio(name)
+            return ratio.median if ratio else self.median(name)
+
         peers = [name for name in self.times
                  if name not in racers.OWN and not self.wrong.get(name)]
-        return min(peers, key=self.median, default=None)
+        return min(peers, key=time, default=None)
+
+    def compares(self) -> bool:
+        """Whether there is anything to compare: what was measured with processors near, or apart,
+        may be of one library alone."""
+        own = (name for name in racers.OWN if name != racers.IDEAL)
+        return any(self.ratio(racers.IDEAL, name) for name in own) or \
+            self.ratio(self.best_peer()) is not None
 
     def ratio(self, other: Optional[str], own: str = racers.RONDO) -> Optional[Ratio]:
-        """The medians' ratio, and the ratios of single rounds: times of one round were measured
-        near each other."""
+        """Of rounds, whose times were measured near each other. Where the two were in no round
+        together, that of their medians."""
         if other is None or own not in self.times or other not in self.times:
             return None
         shared = self.times[own].keys() & self.times[other].keys()
         rounds = [self.times[other][key] / self.times[own][key] for key in shared]
-        median = self.median(other) / self.median(own)
-        return Ratio(median, min(rounds + [median]), max(rounds + [median]))
+        if not rounds:
+            rounds = [self.median(other) / self.median(own)]
+        return Ratio(statistics.median(rounds), min(rounds), max(rounds))
 
 
 @dataclasses.dataclass

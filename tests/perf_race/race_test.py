@@ -85,8 +85,15 @@ class RaceTest(unittest.TestCase):
                             cell("mpich", 0, time_us=2.0), cell("mpich", 1, time_us=2.0),
                             cell("openmpi", 0, time_us=3.0), cell("openmpi", 1, time_us=3.0),
                             cell("ideal", 0, time_us=1.0), cell("ideal", 1, time_us=1.0)])
-        self.assertIn("| mpich | 0.44 (0.40 - 0.50) | 22 % |", text)
-        self.assertIn("| all | 0.44 | 0.44 | 0.44 | 0 | 1 |", text)
+        self.assertIn("| mpich | 0.45 (0.40 - 0.50) | 22 % |", text)
+        self.assertIn("| all | 0.45 | 0.45 | 0.45 | 0 | 1 |", text)
+
+    def test_what_cannot_be_compared_has_no_table(self):
+        text = self.report([RUN, cell("rondo", 0), cell("mpich", 0, hop_us=0),
+                            cell("rondo", 1, op="reduce"), cell("mpich", 1, op="reduce")],
+                           "--apart", "0.1")
+        self.assertIn("**reduce, float, 2 ranks, out of place, processors apart**", text)
+        self.assertNotIn("**all_reduce", text)
 
     def test_buffers_that_all_can_read_are_a_table_of_their_own(self):
         text = self.report([RUN, cell("rondo", 0, time_us=4.0), cell("mpich", 0, time_us=6.0),
