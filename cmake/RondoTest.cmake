@@ -60,7 +60,7 @@ endfunction()
 # Ranks that wait for each other want the machine to themselves; the rest runs in parallel, and so
 # do tests that wait most of the time for something that does not come.
 function(rondo_set_processors name)
-  if(name MATCHES "mismatch_test$|_init_test$|_hosts_test$|^dialer_test$|^rendezvous_|^launchers_")
+  if(name MATCHES "mismatch_test$|_failure_test$|_init_test$|_hosts_test$|^dialer_test$|^rendezvous_|^launchers_")
     return()
   endif()
   foreach(label IN LISTS ARGN)
@@ -90,6 +90,8 @@ function(rondo_add_test name)
 
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main rondo_build_flags)
+  # Tests of one executable may use a name for different things.
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   # A test's own code takes longer to compile than to run.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   rondo_note_sanitized("${arg_LABELS}" ${name})

@@ -8,13 +8,13 @@ namespace rondo {
 namespace {
 
 /// Bytes of one block: [begin, end).
-struct Place {
+struct BlockPlace {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
   int rank = 0;
 };
 
-void appendPlaces(const BlocksInMemory& buffer, std::vector<Place>& places) {
+void appendPlaces(const BlocksInMemory& buffer, std::vector<BlockPlace>& places) {
   const auto append = [&](std::size_t offset, std::size_t count, int rank) {
     if (count == 0) return;
     const std::uintptr_t begin = buffer.base + offset * buffer.elemBytes;
@@ -26,12 +26,12 @@ void appendPlaces(const BlocksInMemory& buffer, std::vector<Place>& places) {
 }
 
 /// By where they begin.
-std::vector<Place> sortedPlaces(const BlocksInMemory& buffer) {
-  std::vector<Place> places;
+std::vector<BlockPlace> sortedPlaces(const BlocksInMemory& buffer) {
+  std::vector<BlockPlace> places;
   places.reserve(static_cast<std::size_t>(buffer.ranks));
   appendPlaces(buffer, places);
-  if (!std::ranges::is_sorted(places, {}, &Place::begin))
-    std::ranges::sort(places, {}, &Place::begin);
+  if (!std::ranges::is_sorted(places, {}, &BlockPlace::begin))
+    std::ranges::sort(places, {}, &BlockPlace::begin);
   return places;
 }
 
@@ -39,12 +39,12 @@ std::vector<Place> sortedPlaces(const BlocksInMemory& buffer) {
 
 std::optional<OverlappingBlocks> findOverlap(const BlocksInMemory& one,
                                              const BlocksInMemory& other) {
-  const std::vector<Place> ours = sortedPlaces(one);
-  const std::vector<Place> theirs = sortedPlaces(other);
+  const std::vector<BlockPlace> ours = sortedPlaces(one);
+  const std::vector<BlockPlace> theirs = sortedPlaces(other);
   // Blocks of an input may overlap each other: the one that reaches farthest counts.
   std::size_t next = 0;
-  const Place* farthest = nullptr;
-  for (const Place& place : theirs) {
+  const BlockPlace* farthest = nullptr;
+  for (const BlockPlace& place : theirs) {
     for (; next < ours.size() && ours[next].begin < place.end; ++next) {
       if (farthest == nullptr || ours[next].end > farthest->end) farthest = &ours[next];
     }
@@ -55,7 +55,7 @@ std::optional<OverlappingBlocks> findOverlap(const BlocksInMemory& one,
 }
 
 std::optional<OverlappingBlocks> findOverlapWithin(const BlocksInMemory& buffer) {
-  const std::vector<Place> places = sortedPlaces(buffer);
+  const std::vector<BlockPlace> places = sortedPlaces(buffer);
   for (std::size_t next = 1; next < places.size(); ++next) {
     // Sorted and disjoint so far, so that the one before reaches farthest.
     if (places[next].begin < places[next - 1].end)

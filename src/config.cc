@@ -290,7 +290,7 @@ constexpr Setting kSettings[] = {
 };
 
 /// A number or text of the program's struct as text; empty if it is not set.
-struct FieldReader {
+struct RequestedText {
   const rondoConfig_t& config;
 
   std::optional<std::string> operator()(std::monostate) const { return std::nullopt; }
@@ -372,7 +372,7 @@ Status settle(Config& config,
               const Setting& setting,
               const rondoConfig_t& requested,
               const Environment& environment) {
-  std::optional<std::string> wish = std::visit(FieldReader{requested}, setting.member);
+  std::optional<std::string> wish = std::visit(RequestedText{requested}, setting.member);
   const auto variable = environment.find(setting.variable);
   if (variable != environment.end() && !variable->second.empty()) {
     RONDO_RETURN_IF_ERROR(applySetting(config, setting, setting.variable, variable->second));

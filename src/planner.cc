@@ -31,10 +31,10 @@ std::size_t defaultSlotBytes(int ranks, std::size_t slotMemoryBytes) {
   return std::clamp(slot, kPageBytes / kFewestSlots, kDefaultSlotBytes);
 }
 
-/// Pieces that a channel's share may be cut into, if they stay above kMinPieceBytes: more keep the
-/// stages of a pipeline busy, fewer let the cost of a step not show.
+/// Pieces that a channel's share may be cut into, if they stay above kMinPlannedPieceBytes: more
+/// keep the stages of a pipeline busy, fewer let the cost of a step not show.
 constexpr std::array<std::size_t, 4> kPipelinePieces{1, 2, 4, 8};
-constexpr std::size_t kMinPieceBytes = 8192;
+constexpr std::size_t kMinPlannedPieceBytes = 8192;
 
 /// Of the predicted time: what several workers must save at least to be woken.
 constexpr double kLeastSavedByWorkers = 0.1;
@@ -120,7 +120,7 @@ void chooseChunk(const AlgorithmInfo& info,
   const std::size_t share = ceilDiv(request.count, static_cast<std::size_t>(plan.channels));
   for (const std::size_t pieces : kPipelinePieces) {
     Plan other = plan;
-    const std::size_t piece = std::max(ceilDiv(share, pieces), kMinPieceBytes / wireBytes);
+    const std::size_t piece = std::max(ceilDiv(share, pieces), kMinPlannedPieceBytes / wireBytes);
     other.chunkElems = std::min(ceilDiv(piece, plan.grain) * plan.grain, most);
     other.predictedMicros = predictMicros(other, request, facts, HostCosts{});
     if (other.predictedMicros < plan.predictedMicros) plan = other;
@@ -207,7 +207,7 @@ std::size_t stageChunk(const AlgorithmInfo& info,
                        const PlanRequest& request,
                        const PlanFacts& facts,
                        const Plan& stage) {
-  const std::size_t least = kMinPieceBytes / widestWireBytes(info, request);
+  const std::size_t least = kMinPlannedPieceBytes / widestWireBytes(info, request);
   const std::size_t elems = std::max(ceilDiv(part, kPipelinePieces.back()), least);
   return std::min(ceilDiv(elems, stage.grain) * stage.grain,
                   mostChunkElems(info, request, facts, stage));

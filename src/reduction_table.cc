@@ -10,7 +10,7 @@ namespace rondo {
 
 namespace {
 
-constexpr std::uint64_t kFirstHandle = rondoRedOpFirstDynamic;
+constexpr std::uint64_t kFirstReduction = rondoRedOpFirstDynamic;
 
 /// Tables start their generations at different numbers, so that one communicator's handle is
 /// (almost surely) refused by another. The address is as good a source of difference as any.
@@ -46,7 +46,7 @@ Status refuse(int handle, HandleState state) {
 /// The table's number for a rondoRedOp_t; for a built-in one, a number that was never given out.
 std::uint64_t tableHandle(int handle) {
   const auto value = static_cast<std::uint64_t>(static_cast<std::int64_t>(handle));
-  return value - kFirstHandle;
+  return value - kFirstReduction;
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ Result<int> ReductionTable::keep(const MadeReduction& made) {
     return Status::outOfMemory("{} reductions of this communicator are alive; destroy some first",
                                Table::kCapacity);
   }
-  return static_cast<int>(kFirstHandle + *handle);
+  return static_cast<int>(kFirstReduction + *handle);
 }
 
 Result<const MadeReduction*> ReductionTable::find(int handle) const {

@@ -14,7 +14,7 @@ namespace {
 /// measurement above, where caches apart need 13 and more.
 constexpr double kMostNanosPerNearLine = 10;
 
-constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kProbedLineBytes = 64;
 
 /// Cycles that plain stores to `bytes` bytes at `slot` take.
 std::uint64_t timePlainStores(std::byte* slot, std::size_t bytes) {
@@ -31,7 +31,7 @@ void StoreChoice::probe(std::byte* slot, std::size_t bytes) {
   constexpr std::size_t kMostBytes = 8192;
   const std::size_t probed = std::min(bytes, kMostBytes);
   const double nanos = rate_.nanoseconds(timePlainStores(slot, probed));
-  const bool apart = nanos > kMostNanosPerNearLine * static_cast<double>(probed / kLineBytes);
+  const bool apart = nanos > kMostNanosPerNearLine * static_cast<double>(probed / kProbedLineBytes);
   const bool better = hasStreamedStores() && apart;
   // An interrupt can make stores look slow, so it takes two probes in a row to change the choice.
   const bool doubtful = better != streams_ && !changing_;

@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kAnswerTimeout = std::chrono::seconds{30};
 /// The same once the owner wants to go.
 constexpr std::chrono::milliseconds kFarewellTimeout = std::chrono::seconds{2};
 /// What is read at once.
-constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kServiceReadBytes = 4096;
 
 void logTrouble(const Status& what) {
   RONDO_LOG(kWarn, kCommunicator, "rendezvous: {}", what.message());
@@ -128,7 +128,7 @@ void RendezvousService::serve(Guest& guest) {
 }
 
 Status RendezvousService::receive(Guest& guest) {
-  std::array<std::byte, kReadBytes> buffer;
+  std::array<std::byte, kServiceReadBytes> buffer;
   while (guest.stage < Guest::kAnswering) {
     const std::size_t most = std::min(buffer.size(), guest.wanted());
     const Result<std::size_t> received =

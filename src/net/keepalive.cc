@@ -4,6 +4,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include "src/net/socket_option.h"
+
 namespace rondo {
 
 namespace {
@@ -13,23 +15,19 @@ constexpr int kIntervalSeconds = 5;      ///< between probes
 constexpr int kProbes = 4;               ///< without an answer before the peer is lost
 constexpr int kUnacknowledged = 30'000;  ///< milliseconds that sent data may go unacknowledged
 
-void setOption(int socket, int level, int option, int value) {
-  (void)::setsockopt(socket, level, option, &value, sizeof value);
-}
-
 }  // namespace
 
 void probeSilentHost(int socket) {
-  setOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  setOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
-  setOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
-  setOption(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  setOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
+  trySocketOption(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  trySocketOption(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
+  trySocketOption(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
+  trySocketOption(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  trySocketOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, 0);
 }
 
 void detectDeadHost(int socket) {
   probeSilentHost(socket);
-  setOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledged);
+  trySocketOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUnacknowledged);
 }
 
 }  // namespace rondo

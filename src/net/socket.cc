@@ -15,6 +15,7 @@
 #include "src/net/address_list.h"
 #include "src/net/backoff.h"
 #include "src/net/errno_text.h"
+#include "src/net/socket_option.h"
 
 namespace rondo {
 
@@ -24,7 +25,7 @@ namespace {
 /// this much. Above the first repeat of a lost SYN, which Linux sends after 1 s.
 constexpr std::chrono::milliseconds kConnectTry{2500};
 
-constexpr int kLastPort = 65535;
+constexpr int kHighestPort = 65535;
 
 Result<FileDescriptor> makeSocket(AddressFamily family) {
   const int domain = family == AddressFamily::kIpv4 ? AF_INET : AF_INET6;
@@ -33,11 +34,6 @@ Result<FileDescriptor> makeSocket(AddressFamily family) {
   const int error = errno;
   return Status::systemError("cannot make an {} socket: {}",
                              family == AddressFamily::kIpv4 ? "IPv4" : "IPv6", errnoText(error));
-}
-
-/// Fails silently where the option is unknown, as TCP_NODELAY is to Unix sockets.
-void setOption(int socket, int level, int option, int value) {
-  (void)::setsockopt(socket, level, option, &value, sizeof value);
 }
 
 /// What listen() or bind() said: 0, or an errno.
@@ -49,9 +45,10 @@ int tryListen(int socket, const SocketAddress& at) {
 
 Status checkRange(PortRange ports) {
   const bool any = ports.first == 0 && ports.last == 0;
-  if (any || (ports.first > 0 && ports.last >= ports.first && ports.last <= kLastPort)) return {};
+  if (any || (ports.first > 0 && ports.last >= ports.first && ports.last <= kHighestPort))
+    return {};
   return Status::invalidArgument("ports {} to {} are no range within 1 to {}, nor 0 to 0 for any",
-                                 ports.first, ports.last, kLastPort);
+                                 ports.first, ports.last, kHighestPort);
 }
 
 /// Whether accept() only says that the connection it would have returned is gone (accept(2)).
@@ -84,8 +81,9 @@ int connectOutcome(int socket) {
 Result<FileDescriptor> listenAtPort(const SocketAddress& at, int& error) {
   Result<FileDescriptor> socket = makeSocket(at.family());
   RONDO_RETURN_IF_ERROR(socket.status());
-  setOption(socket->get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  if (at.family() == AddressFamily::kIpv6) setOption(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  trySocketOption(socket->get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (at.family() == AddressFamily::kIpv6)
+    trySocketOption(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
   error = tryListen(socket->get(), at);
   return socket;
 }
@@ -172,7 +170,7 @@ Result<std::optional<AcceptedConnection>> acceptConnection(int listener) {
     auto* const native = reinterpret_cast<sockaddr*>(&storage);
     FileDescriptor socket(::accept4(listener, native, &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket.valid()) {
-      setOption(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+      trySocketOption(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
       return std::optional(AcceptedConnection{
           std::move(socket), SocketAddress::fromNative(native).value_or(SocketAddress{})});
     }
@@ -188,7 +186,7 @@ Result<FileDescriptor> connectOnce(const SocketAddress& address, Deadline deadli
   Result<FileDescriptor> made = makeSocket(address.family());
   RONDO_RETURN_IF_ERROR(made.status());
   const int socket = made->get();
-  setOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  trySocketOption(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   const NativeAddress native = address.native();
   if (::connect(socket, native.get(), native.size) != 0) {
     // After EINTR the attempt goes on like one that was begun without blocking (connect(2)).

@@ -18,7 +18,7 @@ namespace rondo {
 namespace {
 
 /// The library's name on Linux since version 2.0 (2018).
-constexpr const char* kLibrary = "libhwloc.so.15";
+constexpr const char* kHwlocLibrary = "libhwloc.so.15";
 
 /// Components of hwloc with side effects. "x86" binds the calling thread to one processor after the
 /// other. The others start a GPU's driver in the calling process: it takes long, and a process that
@@ -72,15 +72,16 @@ bool findAll(void* library, Hwloc& to) {
 
 /// It stays loaded until the process ends.
 Result<Hwloc> loadHwloc() {
-  void* const library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  void* const library = ::dlopen(kHwlocLibrary, RTLD_NOW | RTLD_LOCAL);
   Hwloc hwloc{};
   if (library == nullptr || !findAll(library, hwloc)) {
     return Status::notSupported(
-        "cannot load {} ({}); install hwloc (package libhwloc15 on Debian and Ubuntu)", kLibrary,
+        "cannot load {} ({}); install hwloc (package libhwloc15 on Debian and Ubuntu)",
+        kHwlocLibrary,
         ::dlerror());  // NOLINT(concurrency-mt-unsafe): glibc keeps the text per thread
   }
   if (hwloc.apiVersion() >> 16U != HWLOC_API_VERSION >> 16U) {
-    return Status::notSupported("{} has interface {:#x}; Rondo was built for {:#x}", kLibrary,
+    return Status::notSupported("{} has interface {:#x}; Rondo was built for {:#x}", kHwlocLibrary,
                                 hwloc.apiVersion(), HWLOC_API_VERSION);
   }
   return hwloc;

@@ -19,17 +19,25 @@ target_link_libraries(rondo_collective_harness PUBLIC
 rondo_add_test(collective_matrix_test LABELS collective TIMEOUT 600
   SOURCES matrix_test.cc
   LIBRARIES rondo_collective_harness)
-if(RONDO_SANITIZE)
-  set_property(TEST collective_matrix_test APPEND PROPERTY ENVIRONMENT RONDOTEST_SHARE=0/2)
-endif()
 # The same cases again: what differs is how slots are stored. A third of them, as over each transport
 # between processes (tests/transport/transport.cmake).
-set(rondo_matrix_share RONDOTEST_SHARE=0/3)
+set(rondo_streamed_share RONDOTEST_SHARE=0/3)
+set(rondo_in_place_share RONDOTEST_SHARE=0/3)
+set(rondo_workers_share "")
+# Sanitizers, to which the same loops look the same with every type and count: half of the cases,
+# each in one of these ways. Of the axes a third, and another with several workers: three does
+# not divide the number of algorithms, so that each axis leaves others of them out.
+if(RONDO_SANITIZE)
+  set_property(TEST collective_matrix_test APPEND PROPERTY ENVIRONMENT RONDOTEST_SHARE=0/4)
+  set(rondo_streamed_share RONDOTEST_SHARE=1/8)
+  set(rondo_in_place_share RONDOTEST_SHARE=2/8)
+  set(rondo_workers_share GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=1)
+endif()
 rondo_add_command_test(collective_streamed_matrix_test LABELS collective TIMEOUT 600
-  COMMAND ${CMAKE_COMMAND} -E env RONDO_STORES=streamed ${rondo_matrix_share}
+  COMMAND ${CMAKE_COMMAND} -E env RONDO_STORES=streamed ${rondo_streamed_share}
     $<TARGET_FILE:collective_matrix_test>)
 rondo_add_command_test(collective_in_place_matrix_test LABELS collective TIMEOUT 600
-  COMMAND ${CMAKE_COMMAND} -E env RONDO_ZERO_COPY_BYTES=1 ${rondo_matrix_share}
+  COMMAND ${CMAKE_COMMAND} -E env RONDO_ZERO_COPY_BYTES=1 ${rondo_in_place_share}
     $<TARGET_FILE:collective_matrix_test>)
 rondo_add_test(collective_memory_test LABELS collective
   SOURCES memory_test.cc
@@ -37,6 +45,10 @@ rondo_add_test(collective_memory_test LABELS collective
 rondo_add_test(collective_axis_test LABELS collective TIMEOUT 600
   SOURCES axis_test.cc
   LIBRARIES rondo_collective_harness)
+if(RONDO_SANITIZE)
+  set_property(TEST collective_axis_test APPEND PROPERTY ENVIRONMENT
+    GTEST_TOTAL_SHARDS=3 GTEST_SHARD_INDEX=0)
+endif()
 rondo_add_test(collective_soak_test LABELS collective TIMEOUT 300
   SOURCES soak_test.cc
   LIBRARIES rondo_collective_harness)
@@ -82,7 +94,7 @@ rondo_add_test(collective_fork_test LABELS collective TIMEOUT 300
 # All algorithms, and the ways to fail, where threads of a rank share all lanes, also of small calls.
 set(rondo_workers RONDO_WORKERS=3 RONDO_MAILBOX_BYTES=0)
 rondo_add_command_test(collective_workers_test LABELS collective TIMEOUT 300
-  COMMAND ${CMAKE_COMMAND} -E env ${rondo_workers}
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_workers} ${rondo_workers_share}
     $<TARGET_FILE:collective_axis_test> --gtest_filter=*ManyChannels*:*EveryValue*)
 rondo_add_command_test(collective_workers_shm_test LABELS collective TIMEOUT 300
   COMMAND ${CMAKE_COMMAND} -E env ${rondo_workers} RONDOTEST_MEET=1 RONDO_TRANSPORT=shm

@@ -52,6 +52,7 @@ add_library(rondo_driver_double SHARED
 target_link_libraries(rondo_driver_double PRIVATE rondo_emulated_kernels)
 target_link_libraries(rondo_driver_double PUBLIC rondo_build_flags)
 set_target_properties(rondo_driver_double PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+  UNITY_BUILD OFF   # its files have the driver's codes under the same names
   LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/driver_double)
 
 rondo_add_test(cuda_driver_double_test LABELS cuda_emulated
