@@ -40,6 +40,7 @@ foreach(header IN LISTS rondo_nccl_headers)
     ${CMAKE_CURRENT_LIST_DIR}/client_operations.c
     $<TARGET_OBJECTS:nccl_interface_check_${header}>)
   target_link_libraries(nccl_client_${header} PRIVATE rondo_nccl Threads::Threads)
+  set_target_properties(nccl_client_${header} PROPERTIES UNITY_BUILD OFF)
   foreach(target IN ITEMS nccl_interface_check_${header} nccl_client_${header})
     target_link_libraries(${target} PRIVATE rondo_build_flags)
     target_include_directories(${target} SYSTEM BEFORE PRIVATE ${rondo_nccl_${header}_folder})

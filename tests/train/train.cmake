@@ -11,7 +11,7 @@ rondo_add_test(train_buckets_process_test LABELS train multiprocess fault
   LIBRARIES rondo_train rondo_forked_ranks)
 rondo_add_test(train_gpt_test LABELS train
   SOURCES gpt_test.cc
-  LIBRARIES rondo_train_gpt rondo_static)
+  LIBRARIES rondo_train_gpt rondo_train rondo_static)
 rondo_add_test(train_training_test LABELS train TIMEOUT 300
   SOURCES training_test.cc
   LIBRARIES rondo_train_gpt rondo_train_harness GTest::gmock)
