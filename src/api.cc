@@ -223,11 +223,8 @@ Status checkOnDevice(const RawCall&, Caller) {
   return {};
 }
 
-Status checkOnDevice(const RawVariedCall& raw, Caller caller) {
-  return Status::notSupported(
-      "rank {} {}_v on a communicator of CUDA devices; blocks of different sizes are for host "
-      "communicators only yet",
-      caller.rank, collectiveName(raw.collective));
+Status checkOnDevice(const RawVariedCall&, Caller) {
+  return {};
 }
 
 Status checkOnDevice(const RawCompressedCall& raw, Caller caller) {
@@ -282,17 +279,15 @@ rondoResult_t makeMessage(const char* function,
     };
     const Result<HostStream*> queue = hostStream(communicator, raw.sends ? "send" : "recv", stream);
     if (!queue.ok()) return refuse(queue.status());
-    if (communicator.onDevice()) {
-      return refuse(Status::notSupported(
-          "rank {} {}: messages from rank to rank on a communicator of CUDA devices; only host "
-          "communicators have them yet",
-          communicator.rank(), raw.sends ? "send" : "recv"));
-    }
     const Result<MessageCall> message = checkMessage(raw, callerOf(communicator));
     if (!message.ok()) return refuse(message.status());
-    if (group.collecting()) return group.addOnHost(comm, *message, stream);
+    if (group.collecting()) {
+      return communicator.onDevice() ? group.add(comm, *message, stream)
+                                     : group.addOnHost(comm, *message, stream);
+    }
     inProgress = *queue == nullptr && communicator.worker() != nullptr;
-    return group.runMessage(communicator, *message, inProgress ? communicator.worker() : *queue);
+    return group.runMessage(communicator, *message, inProgress ? communicator.worker() : *queue,
+                            stream);
   };
   const rondoResult_t result = withCall(function, comm, body);
   return told(result, inProgress);
@@ -633,8 +628,6 @@ Result<std::function<Status()>> warmUpWork(Communicator& communicator,
         [&communicator, call = *call] { return communicator.warmUpInTurn(call); });
   }
   const int peer = described.root;
-  if (communicator.onDevice())
-    return Status::notSupported("messages on a communicator of CUDA devices");
   if (peer < 0 || peer >= communicator.ranks()) {
     return Status::invalidArgument("peer {} is no rank; pass 0 to {}", peer,
                                    communicator.ranks() - 1);

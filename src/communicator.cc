@@ -558,6 +558,7 @@ Status Communicator::warmUpInTurn(const CollectiveCall& call) {
 Status Communicator::warmUpMessagesInTurn(int peer, bool sends) {
   return inTurn(Collective::kBarrier, [&]() -> Status {
     if (peer == rank_) return {};
+    if (onDevice()) return warmUpDeviceMessages(peer, sends);
     const Status made =
         sends ? messageEnds_.sendEnd(peer, 0).status() : messageEnds_.recvEnd(peer, 0).status();
     return made.ok() ? made : failAll(made);

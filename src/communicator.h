@@ -100,6 +100,14 @@ class Communicator {
   /// The same for a caller that has been given a turn of order().
   Status runInTurn(const CollectiveCall& call, rondoStream_t stream = nullptr);
 
+  /// Launches messages, of a communicator on a device, as one group on `stream`. The first ones
+  /// between two ranks return when both have made them.
+  /// @errors InvalidArgument, InvalidUsage, NotSupported (nothing was sent); those of run()
+  Status runMessages(std::vector<MessageCall> calls, rondoStream_t stream);
+
+  /// The same for a caller that has been given a turn of order().
+  Status runMessagesInTurn(std::vector<MessageCall> calls, rondoStream_t stream);
+
   /// In which its operations are carried out.
   const std::shared_ptr<OperationOrder>& order() const { return order_; }
 
@@ -125,7 +133,8 @@ class Communicator {
   /// @errors those of run()
   Status warmUpInTurn(const CollectiveCall& call);
 
-  /// Makes the connection for messages to `peer`, or from it, in a turn, too.
+  /// Makes the connection for messages to `peer`, or from it, in a turn, too; on a device both, and
+  /// the peer must do the same.
   /// @errors OutOfMemory, the failure of the communicator
   Status warmUpMessagesInTurn(int peer, bool sends);
 
@@ -246,6 +255,14 @@ class Communicator {
   Status runOnDevice(const CollectiveCall& call, rondoStream_t stream);
   /// `call` with a factor that was read from the device, if it is there.
   Result<CollectiveCall> withFactor(CollectiveCall call, rondoStream_t stream) const;
+  Status warmUpDeviceMessages(int peer, bool sends);
+  Status launchMessages(std::vector<MessageCall> calls, rondoStream_t stream);
+  /// Connects this rank's device with those of the list's peers that it had no messages with.
+  Status connectMessages(const MessageList& list);
+  Status swapWith(const MessageList& list,
+                  std::span<const int> peers,
+                  std::span<const std::byte> own,
+                  std::span<std::byte> theirs);
   Result<Plan> planOnDevice(const PlanRequest& request) const;
   Result<cuda::DeviceOperation*> prepareOnDevice(const PlanRequest& request, const Plan& plan);
   /// The call that follows the last one, made known to the others.
@@ -300,6 +317,7 @@ class Communicator {
   ConnectionEnds ends_;                          // of the host's memory
   ConnectionEnds messageEnds_;                   // for messages from rank to rank
   MessageState messages_;
+  MessageCounts deviceMessages_;               // made on the device
   std::unique_ptr<WorkerCrew> crew_;           // null: no operation has wanted it so far
   PreparedCache<PreparedOperation> prepared_;  // on the host
   ReductionTable reductions_;

@@ -23,17 +23,32 @@ Status noGroup(std::string_view function) {
   return Status::invalidUsage("{} without rondoGroupStart in this thread", function);
 }
 
-/// Calls on a device are queued one after another.
+/// Calls on a device are queued one after another; messages, which are one, come first.
 Status queueOnDevice(const GroupPart& part) {
-  for (const QueuedCollective& queued : part.calls.collectives)
+  const GroupCalls& calls = part.calls;
+  if (!calls.messages.empty())
+    RONDO_RETURN_IF_ERROR(part.communicator->runMessages(calls.messages, calls.messageStream));
+  for (const QueuedCollective& queued : calls.collectives)
     RONDO_RETURN_IF_ERROR(part.communicator->run(queued.call, queued.stream));
   return {};
+}
+
+void issueMessages(Communicator& communicator,
+                   std::vector<MessageCall> messages,
+                   rondoStream_t onDevice,
+                   HostStream& stream) {
+  stream.enqueue(
+      InTurnTask([&communicator, messages = std::move(messages),
+                  onDevice] { return communicator.runMessagesInTurn(messages, onDevice); },
+                 nullptr, std::optional<IssuedPlace>(communicator.order())));
 }
 
 /// Parts that are on one stream, which for a communicator on a device is its own.
 void issue(std::vector<GroupPart> parts, HostStream& stream) {
   GroupPart& first = parts.front();
   if (!first.communicator->onDevice()) return stream.enqueue(GroupTask(std::move(parts)));
+  if (!first.calls.messages.empty())
+    issueMessages(*first.communicator, first.calls.messages, first.calls.messageStream, stream);
   for (const QueuedCollective& queued : first.calls.collectives)
     stream.enqueue(CollectiveTask(*first.communicator, queued.call, queued.stream));
 }
@@ -108,6 +123,19 @@ Result<GroupCalls*> CallGroup::callsOf(rondoComm_t comm, rondoStream_t hostStrea
       "a call on stream {} in a group whose earlier calls on the communicator are on stream {}; "
       "in a group all calls of a host communicator are on one stream",
       static_cast<const void*>(hostStream), static_cast<const void*>(found->hostStream));
+}
+
+Status CallGroup::add(rondoComm_t comm, const MessageCall& call, rondoStream_t stream) {
+  GroupCalls& calls = callsOf(comm);
+  if (!calls.messages.empty() && calls.messageStream != stream) {
+    return Status::invalidUsage(
+        "a message on stream {} in a group whose earlier messages on the communicator are on "
+        "stream {}; in a group all messages of a communicator are on one stream",
+        static_cast<const void*>(stream), static_cast<const void*>(calls.messageStream));
+  }
+  calls.messageStream = stream;
+  calls.messages.push_back(call);
+  return {};
 }
 
 Status CallGroup::addOnHost(rondoComm_t comm, const CollectiveCall& call, rondoStream_t stream) {
@@ -201,7 +229,13 @@ GroupOutcome CallGroup::end() {
 
 Status CallGroup::runMessage(Communicator& communicator,
                              const MessageCall& call,
-                             HostStream* stream) {
+                             HostStream* stream,
+                             rondoStream_t onDevice) {
+  if (communicator.onDevice()) {
+    if (stream == nullptr) return communicator.runMessages({call}, onDevice);
+    issueMessages(communicator, {call}, onDevice, *stream);
+    return {};
+  }
   GroupCalls calls = std::exchange(spare_, {});
   calls.messages.push_back(call);
   if (stream == nullptr) return runAlone(communicator, std::move(calls));

@@ -37,6 +37,10 @@ class CallGroup {
     callsOf(comm).collectives.push_back({call, stream});
   }
 
+  /// A message of such a communicator.
+  /// @errors InvalidUsage (another stream than its earlier messages)
+  Status add(rondoComm_t comm, const MessageCall& call, rondoStream_t stream);
+
   /// A call of a communicator on host memory.
   /// @param stream null: to be carried out by end()
   /// @errors InvalidUsage (another stream than the communicator's earlier calls)
@@ -64,9 +68,13 @@ class CallGroup {
   Status cancel();
 
   /// One message by itself: a group of one. Not while collecting().
-  /// @param stream to be issued on; null: in the calling thread
-  /// @errors those of runGroup()
-  Status runMessage(Communicator& communicator, const MessageCall& call, HostStream* stream);
+  /// @param stream   to be issued on; null: in the calling thread
+  /// @param onDevice stream of the communicator's device; null on host memory
+  /// @errors those of runGroup() or Communicator::runMessages()
+  Status runMessage(Communicator& communicator,
+                    const MessageCall& call,
+                    HostStream* stream,
+                    rondoStream_t onDevice);
 
  private:
   struct Member {

@@ -5,7 +5,7 @@
 
 #include "rondo/rondo.h"
 #include "src/collective_call.h"
-#include "src/message_call.h"
+#include "src/message_list.h"
 
 namespace rondo {
 
@@ -20,12 +20,18 @@ struct QueuedCollective {
 struct GroupCalls {
   std::vector<QueuedCollective> collectives;
   std::vector<MessageCall> messages;
+  /// Of a device: of all messages. Null on host memory, where it is the whole group's.
+  rondoStream_t messageStream = nullptr;
+  /// What is said of these messages is said of those with the same peers there, which cannot be
+  /// made before. Null: there are no others. Not owned.
+  const MessageList* insteadOf = nullptr;
   std::vector<int> refusedPeers;  ///< of messages that are not among these, as they were refused
 
   /// Forgets them; keeps their memory.
   void clear() {
     collectives.clear();
     messages.clear();
+    messageStream = nullptr;
     refusedPeers.clear();
   }
 

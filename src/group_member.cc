@@ -20,7 +20,7 @@ host::Turn turnOf(PreparedOperation& operation, const host::Work& work) {
 
 GroupMember::GroupMember(Communicator& communicator,
                          const GroupCalls& calls,
-                         OperationOrder::Turn turn)
+                         std::optional<OperationOrder::Turn> turn)
     : communicator_(&communicator), turn_(std::move(turn)), calls_(&calls) {}
 
 GroupMember::~GroupMember() {
@@ -69,16 +69,26 @@ Result<bool> GroupMember::step() {
 Result<bool> GroupMember::stepMessages() {
   if (!messagesWait()) return false;
   CallRecord& record = communicator_->group_->record(communicator_->rank_);
-  if (!std::exchange(messagesBegun_, true)) record.beginMessages();
+  const bool counts = calls_->insteadOf == nullptr;
+  if (!std::exchange(messagesBegun_, true) && counts) record.beginMessages();
   const MessageOperation::Turn turn = messages_->takeTurn();
   if (turn.mismatched.has_value()) return failedMatch(*turn.mismatched);
   messagesDone_ = turn.finished && place().flushed();
-  if (messagesDone_) record.finishMessages();
+  if (messagesDone_ && counts) record.finishMessages();
   return turn.moved || messagesDone_;
 }
 
+const MessageList& GroupMember::spokenOf() const {
+  return calls_->insteadOf != nullptr ? *calls_->insteadOf : messages_->list();
+}
+
+host::MessageLane::Wait GroupMember::spokenOf(const host::MessageLane::Wait& wait) const {
+  if (calls_->insteadOf == nullptr) return wait;
+  return {wait.blocked, calls_->insteadOf->firstWith(wait.blocked.peer)};
+}
+
 Status GroupMember::failedMatch(const host::MessageLane::Wait& wait) {
-  return communicator_->failAll(messageMismatch(communicator_->rank_, *messages_, wait));
+  return communicator_->failAll(messageMismatch(communicator_->rank_, spokenOf(), spokenOf(wait)));
 }
 
 Status GroupMember::checkMessages(const host::Waiter& waiter) {
@@ -87,7 +97,9 @@ Status GroupMember::checkMessages(const host::Waiter& waiter) {
   if (wait.has_value()) RONDO_RETURN_IF_ERROR(checkSender(*wait));
   const auto text = [&] {
     return wait.has_value()
-               ? describeMessageWait(*messages_, *wait, own.group_->record(wait->blocked.peer))
+               ? describeMessageWait(spokenOf(), spokenOf(*wait),
+                                     own.group_->record(wait->blocked.peer),
+                                     messages_->describeAside(wait->message))
                : fmt::format("its messages to leave for {}", own.group_->describeUnsent());
   };
   const std::chrono::milliseconds waited = waiter.waited();
@@ -110,7 +122,8 @@ Status GroupMember::checkSender(const host::MessageLane::Wait& wait) {
   place().progress();
   const auto still = messages_->wait();
   if (!still.has_value() || still->blocked.peer != peer) return {};
-  return communicator_->failAll(messagePeerLost(communicator_->rank_, *messages_, *still, whyLost));
+  return communicator_->failAll(
+      messagePeerLost(communicator_->rank_, spokenOf(), spokenOf(*still), whyLost));
 }
 
 /// Gives a peer that refused the other end of a message time to call again.
@@ -124,7 +137,8 @@ Status GroupMember::checkRefusal(const host::MessageLane::Wait& wait) {
     return {};
   }
   if (now - messageWatch_.rejectionSeen < kTimeToCallAgain) return {};
-  return communicator_->failAll(messageRejected(communicator_->rank_, *messages_, wait, *why));
+  return communicator_->failAll(
+      messageRejected(communicator_->rank_, spokenOf(), spokenOf(wait), *why));
 }
 
 // Collectives.

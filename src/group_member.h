@@ -20,10 +20,12 @@ namespace rondo {
 /// Has the communicator for as long as it lives. @threads one
 class GroupMember {
  public:
-  /// @param communicator on host memory
+  /// @param communicator on host memory, but for messages that prepare those of a device
   /// @param calls        must outlive this object
-  /// @param turn         its
-  GroupMember(Communicator& communicator, const GroupCalls& calls, OperationOrder::Turn turn);
+  /// @param turn         its; nothing if the caller has it
+  GroupMember(Communicator& communicator,
+              const GroupCalls& calls,
+              std::optional<OperationOrder::Turn> turn);
   /// If what it does has failed, waits until nobody reads the callers' buffers.
   ~GroupMember();
   GroupMember(const GroupMember&) = delete;
@@ -66,11 +68,14 @@ class GroupMember {
   Status checkSender(const host::MessageLane::Wait& wait);
   Status checkRefusal(const host::MessageLane::Wait& wait);
   Status failedMatch(const host::MessageLane::Wait& wait);
+  /// The messages that are spoken of, and how they wait.
+  const MessageList& spokenOf() const;
+  host::MessageLane::Wait spokenOf(const host::MessageLane::Wait& wait) const;
 
   bool messagesWait() const { return messages_ != nullptr && !messagesDone_; }
 
   Communicator* communicator_;
-  OperationOrder::Turn turn_;
+  std::optional<OperationOrder::Turn> turn_;
   const GroupCalls* calls_;
   MessageOperation* messages_ = nullptr;  // the communicator's; null: none
   bool messagesBegun_ = false;

@@ -127,4 +127,11 @@ Status runGroup(std::span<GroupPart> parts) {
   return status;
 }
 
+Status driveInTurn(Communicator& communicator, const GroupCalls& calls) {
+  Members members(std::pmr::get_default_resource());
+  members.emplace_back(communicator, calls, std::nullopt);
+  RONDO_RETURN_IF_ERROR(begin(members));
+  return drive(members);
+}
+
 }  // namespace rondo

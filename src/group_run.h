@@ -27,4 +27,9 @@ struct GroupPart {
 ///   communicators, which then have all failed whose calls were not complete
 Status runGroup(std::span<GroupPart> parts);
 
+/// Carries out messages of `communicator` on host memory by which it prepares others on its device,
+/// in a turn that the caller has.
+/// @errors the failure of the communicator
+Status driveInTurn(Communicator& communicator, const GroupCalls& calls);
+
 }  // namespace rondo

@@ -25,17 +25,16 @@ MessageState::MessageState(int ranks) : inboxes(static_cast<std::size_t>(ranks))
 
 MessageState::~MessageState() = default;
 
-MessageOperation::MessageOperation(std::span<const MessageCall> calls,
+MessageOperation::MessageOperation(MessageList list,
+                                   std::span<const MessageCall> calls,
                                    const Place& place,
                                    MessageState& state)
-    : order_(calls.size()), numbers_(calls.size()), place_(place), state_(&state) {
-  // Both ends alike, so that among messages that fit together none has to be put aside.
+    : order_(calls.size()), list_(std::move(list)), place_(place), state_(&state) {
+  // As the list is sorted.
   std::iota(order_.begin(), order_.end(), std::size_t{0});
   std::ranges::stable_sort(order_, {}, [&](std::size_t call) { return calls[call].tag; });
-  for (const std::size_t call : order_) {
-    calls_.push_back(calls[call]);
+  for (const std::size_t call : order_)
     memories_.push_back({nullptr, nullptr, calls[call].label()});
-  }
 }
 
 Result<MessageOperation*> MessageOperation::prepare(std::span<const MessageCall> calls,
@@ -59,17 +58,19 @@ Result<std::unique_ptr<MessageOperation>> MessageOperation::make(std::span<const
                                                                  const Place& place,
                                                                  ConnectionEnds& ends,
                                                                  MessageState& state) {
-  std::unique_ptr<MessageOperation> operation(new MessageOperation(calls, place, state));
-  RONDO_RETURN_IF_ERROR(operation->pairOwnMessages());
+  Result<MessageList> list = MessageList::make({calls.begin(), calls.end()}, place.rank);
+  RONDO_RETURN_IF_ERROR(list.status());
+  std::unique_ptr<MessageOperation> operation(
+      new MessageOperation(*std::move(list), calls, place, state));
   RONDO_RETURN_IF_ERROR(operation->bindLanes(ends));
   return operation;
 }
 
 /// Whether `calls` differ in nothing but their buffers from those that this was made for.
 bool MessageOperation::fits(std::span<const MessageCall> calls) const {
-  if (calls.size() != calls_.size()) return false;
+  if (calls.size() != list_.calls().size()) return false;
   for (std::size_t message = 0; message < calls.size(); ++message) {
-    const MessageCall& own = calls_[message];
+    const MessageCall& own = list_.calls()[message];
     const MessageCall& other = calls[order_[message]];
     const bool same = own.sends == other.sends && own.peer == other.peer &&
                       memories_[message].label.word() == other.label().word();
@@ -83,40 +84,16 @@ void MessageOperation::start(std::span<const MessageCall> calls) {
     const MessageCall& call = calls[order_[message]];
     memories_[message].source = static_cast<const std::byte*>(call.source);
     memories_[message].target = static_cast<std::byte*>(call.target);
-    numbers_[message] = state_->counts.next(call);
   }
+  list_.count(state_->counts);
   ownCopied_ = false;
   for (host::MessageLane& lane : lanes_)
     lane.restart();
 }
 
-Status MessageOperation::pairOwnMessages() {
-  std::vector<std::size_t> sends;
-  std::vector<std::size_t> recvs;
-  for (std::size_t message = 0; message < calls_.size(); ++message) {
-    if (calls_[message].peer != place_.rank) continue;
-    (calls_[message].sends ? sends : recvs).push_back(message);
-  }
-  if (sends.size() != recvs.size()) {
-    return Status::invalidArgument(
-        "rank {}: {} messages to itself, but {} from itself; make as many of both in one group",
-        place_.rank, sends.size(), recvs.size());
-  }
-  for (std::size_t pair = 0; pair < sends.size(); ++pair) {
-    if (memories_[sends[pair]].label.word() != memories_[recvs[pair]].label.word()) {
-      return Status::invalidArgument(
-          "rank {}: its message to itself is {}, but it receives {}; pass the same type, count and "
-          "tag",
-          place_.rank, describeLabel(sends[pair]), describeLabel(recvs[pair]));
-    }
-    ownMessages_.emplace_back(sends[pair], recvs[pair]);
-  }
-  return {};
-}
-
 Status MessageOperation::bindLanes(ConnectionEnds& ends) {
   std::vector<host::ListedMessage> listed;
-  for (const MessageCall& call : calls_)
+  for (const MessageCall& call : list_.calls())
     listed.push_back({call.peer, call.bytes(), call.sends});  // to itself: left out there
   for (int lane = 0; lane < std::min(kMessageLanes, place_.ranks); ++lane) {
     const host::MessagePlace place{place_.rank, place_.ranks, lane, kMessageLanes,
@@ -158,11 +135,11 @@ MessageOperation::Turn MessageOperation::takeTurn() {
 /// @return whether there were any
 bool MessageOperation::copyOwnMessages() {
   if (std::exchange(ownCopied_, true)) return false;
-  for (const auto& [send, recv] : ownMessages_) {
-    if (calls_[send].count == 0) continue;
-    std::memmove(memories_[recv].target, memories_[send].source, calls_[send].bytes());
+  for (const auto& [send, recv] : list_.own()) {
+    const std::size_t bytes = list_.calls()[send].bytes();
+    if (bytes > 0) std::memmove(memories_[recv].target, memories_[send].source, bytes);
   }
-  return !ownMessages_.empty();
+  return !list_.own().empty();
 }
 
 std::optional<host::MessageLane::Wait> MessageOperation::wait() {
@@ -178,14 +155,8 @@ void MessageOperation::withdraw(const std::function<void(int)>& onReader) {
     lane.withdraw(onReader);
 }
 
-std::string MessageOperation::describe(std::size_t message) const {
-  const MessageCall& call = calls_[message];
-  return fmt::format("{} #{} {} rank {} of {}", call.sends ? "send" : "recv", numbers_[message],
-                     call.sends ? "to" : "from", call.peer, describeLabel(message));
-}
-
 std::string MessageOperation::describeAside(std::size_t message) const {
-  const MessageCall& call = calls_[message];
+  const MessageCall& call = list_.calls()[message];
   if (call.sends) return {};
   constexpr std::size_t kMostNamed = 8;
   const auto& aside = state_->inboxes[static_cast<std::size_t>(call.peer)].aside();
@@ -195,12 +166,6 @@ std::string MessageOperation::describeAside(std::size_t message) const {
                         labelText(aside[place].label));
   if (aside.size() > kMostNamed) text += fmt::format(" and {} more", aside.size() - kMostNamed);
   return text;
-}
-
-std::string MessageOperation::describeOtherEnd(std::size_t message) const {
-  const MessageCall& call = calls_[message];
-  return fmt::format("{} #{} {} rank {}", call.sends ? "recv" : "send", numbers_[message],
-                     call.sends ? "from" : "to", place_.rank);
 }
 
 }  // namespace rondo

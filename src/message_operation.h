@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,26 +14,10 @@
 #include "kernels/host/message_inbox.h"
 #include "kernels/host/message_lane.h"
 #include "src/connection_ends.h"
-#include "src/message_call.h"
+#include "src/message_list.h"
 #include "src/status.h"
 
 namespace rondo {
-
-/// Messages between this rank and each other one so far, for error messages: the k-th with a tag
-/// that one sends is the k-th with that tag that the other receives.
-class MessageCounts {
- public:
-  /// The number of this message among those with its tag from or to its peer; 1 is the first.
-  std::uint64_t next(const MessageCall& call) {
-    return ++(call.sends ? sent_ : received_)[{call.peer, call.tag}];
-  }
-
- private:
-  using ByPeerAndTag = std::map<std::pair<int, int>, std::uint64_t>;
-
-  ByPeerAndTag sent_;
-  ByPeerAndTag received_;
-};
 
 class MessageOperation;
 
@@ -90,44 +72,35 @@ class MessageOperation {
   /// As host::Lane::withdraw().
   void withdraw(const std::function<void(int)>& onReader);
 
-  /// "recv #4 from rank 3 of float count 100".
-  std::string describe(std::size_t message) const;
-
-  /// The same message as its other end counts it: "send #4 to rank 1".
-  std::string describeOtherEnd(std::size_t message) const;
-
-  /// What the other end must give: "float count 100".
-  std::string describeLabel(std::size_t message) const {
-    return labelText(calls_[message].label());
-  }
+  /// Its messages, for what is said of them.
+  const MessageList& list() const { return list_; }
 
   /// "; put aside since tags differ: float count 100 tag 3": what has come from the sender of
   /// `message` for other calls than this. Empty: nothing.
   std::string describeAside(std::size_t message) const;
 
  private:
-  MessageOperation(std::span<const MessageCall> calls, const Place& place, MessageState& state);
+  MessageOperation(MessageList list,
+                   std::span<const MessageCall> calls,
+                   const Place& place,
+                   MessageState& state);
 
   static Result<std::unique_ptr<MessageOperation>> make(std::span<const MessageCall> calls,
                                                         const Place& place,
                                                         ConnectionEnds& ends,
                                                         MessageState& state);
-  Status pairOwnMessages();
   Status bindLanes(ConnectionEnds& ends);
   bool fits(std::span<const MessageCall> calls) const;
   void start(std::span<const MessageCall> calls);
   bool copyOwnMessages();
 
-  // By message: not in the order of issue, but by tag.
-  std::vector<std::size_t> order_;  // which of the calls
-  std::vector<MessageCall> calls_;
-  std::vector<std::uint64_t> numbers_;
+  std::vector<std::size_t> order_;  // of messages as in the list: which of the calls
+  MessageList list_;
   std::vector<host::MessageMemory> memories_;
 
   Place place_;
-  MessageState* state_;                                           // the communicator's
-  std::vector<std::pair<std::size_t, std::size_t>> ownMessages_;  // sends and receives: copies
-  bool ownCopied_ = false;
+  MessageState* state_;     // the communicator's
+  bool ownCopied_ = false;  // what the rank sends to itself
   std::vector<host::MessageLane> lanes_;
 };
 

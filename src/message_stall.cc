@@ -5,9 +5,7 @@
 
 namespace rondo {
 
-Status messageMismatch(int rank,
-                       const MessageOperation& messages,
-                       const host::MessageLane::Wait& wait) {
+Status messageMismatch(int rank, const MessageList& messages, const host::MessageLane::Wait& wait) {
   return Status::mismatch(
       "rank {} called {}, but the {} on rank {} is of {}: both ends of a message must give the "
       "same "
@@ -17,7 +15,7 @@ Status messageMismatch(int rank,
 }
 
 Status messagePeerLost(int rank,
-                       const MessageOperation& messages,
+                       const MessageList& messages,
                        const host::MessageLane::Wait& wait,
                        std::string_view whyLost) {
   const std::string call = messages.describe(wait.message);
@@ -33,16 +31,17 @@ Status messagePeerLost(int rank,
 }
 
 Status messageRejected(int rank,
-                       const MessageOperation& messages,
+                       const MessageList& messages,
                        const host::MessageLane::Wait& wait,
                        std::string_view why) {
   return Status::mismatch("rank {} called {}, but rank {} rejected its messages: {}", rank,
                           messages.describe(wait.message), wait.blocked.peer, why);
 }
 
-std::string describeMessageWait(const MessageOperation& messages,
+std::string describeMessageWait(const MessageList& messages,
                                 const host::MessageLane::Wait& wait,
-                                const CallRecord& record) {
+                                const CallRecord& record,
+                                std::string_view aside) {
   const std::uint64_t begun = record.messageGroupsBegun();
   const std::uint64_t finished = record.messageGroupsFinished();
   const std::string groups =
@@ -54,8 +53,7 @@ std::string describeMessageWait(const MessageOperation& messages,
   const bool maybeCrossed = !wait.blocked.receiving && begun > finished;
   return fmt::format("its {}: rank {} {}; its last collective call: {}{}{}",
                      messages.describe(wait.message), wait.blocked.peer, groups,
-                     last.has_value() ? describeCall(*last) : "unknown",
-                     messages.describeAside(wait.message),
+                     last.has_value() ? describeCall(*last) : "unknown", aside,
                      maybeCrossed ? "; if the two send to each other, make both calls of each rank "
                                     "in one group (rondoGroupStart)"
                                   : "");

@@ -8,35 +8,35 @@
 #include <string_view>
 
 #include "kernels/host/message_lane.h"
-#include "src/message_operation.h"
+#include "src/message_list.h"
 #include "src/status.h"
 #include "transports/call_record.h"
 
 namespace rondo {
 
 /// The error for a message whose two ends differ in type or count.
-Status messageMismatch(int rank,
-                       const MessageOperation& messages,
-                       const host::MessageLane::Wait& wait);
+Status messageMismatch(int rank, const MessageList& messages, const host::MessageLane::Wait& wait);
 
 /// The error for a message whose other end is gone.
 /// @param whyLost as RankGroup::whyLost() says it; empty: it left in good order
 Status messagePeerLost(int rank,
-                       const MessageOperation& messages,
+                       const MessageList& messages,
                        const host::MessageLane::Wait& wait,
                        std::string_view whyLost);
 
 /// The error for a message whose other end was refused, and not called again.
 /// @param why as its rank said it
 Status messageRejected(int rank,
-                       const MessageOperation& messages,
+                       const MessageList& messages,
                        const host::MessageLane::Wait& wait,
                        std::string_view why);
 
 /// "its recv #4 from rank 3 of float count 100: rank 3 is in no group of messages (...)".
-std::string describeMessageWait(const MessageOperation& messages,
+/// @param aside what else there is to say of what has come, as MessageOperation::describeAside()
+std::string describeMessageWait(const MessageList& messages,
                                 const host::MessageLane::Wait& wait,
-                                const CallRecord& record);
+                                const CallRecord& record,
+                                std::string_view aside);
 
 /// The error for messages that have waited as long as they may.
 /// @param what as describeMessageWait() says it

@@ -23,17 +23,6 @@ host::Arithmetic hostArithmetic(const PlanRequest& request, int ranks) {
   return arithmetic;
 }
 
-/// Where the blocks of `call` are, in place of blocks of one size.
-void setBlocks(const CollectiveCall& call, ScheduleArgs& args) {
-  const auto layoutOf = [&](const BlockArrays& blocks) {
-    return blocks.counts == nullptr ? Layout(call.ownCount) : Layout(blocks.counts, blocks.offsets);
-  };
-  const BufferExtents buffers = buffersOf(call.collective);
-  args.layout = layoutOf(holdsBlocks(buffers.input) ? call.sendBlocks : call.recvBlocks);
-  args.outputLayout = layoutOf(call.recvBlocks);
-  args.share = {0, call.ownCount};
-}
-
 /// The ends that a schedule's tables name.
 struct BoundEnds {
   std::vector<SendEnd*> send;
@@ -101,6 +90,16 @@ Result<host::StagedLanes> bindStages(TwoLevel operation,
 }
 
 }  // namespace
+
+void setBlocks(const CollectiveCall& call, ScheduleArgs& args) {
+  const auto layoutOf = [&](const BlockArrays& blocks) {
+    return blocks.counts == nullptr ? Layout(call.ownCount) : Layout(blocks.counts, blocks.offsets);
+  };
+  const BufferExtents buffers = buffersOf(call.collective);
+  args.layout = layoutOf(holdsBlocks(buffers.input) ? call.sendBlocks : call.recvBlocks);
+  args.outputLayout = layoutOf(call.recvBlocks);
+  args.share = {0, call.ownCount};
+}
 
 void PreparedOperation::restart() {
   underway = false;

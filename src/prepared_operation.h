@@ -65,6 +65,10 @@ struct PreparedOperation {
   bool blockedOn(int peer, const host::Work& work);
 };
 
+/// Puts where the blocks of `call`, which are of different sizes, are into `args`, in place of
+/// blocks of one size.
+void setBlocks(const CollectiveCall& call, ScheduleArgs& args);
+
 /// Plans `request` for `rank` and binds it to connections.
 /// @errors NotSupported (nothing was changed), OutOfMemory
 /// @param varied the call of `request`, if its blocks are of different sizes: the operation is for

@@ -42,8 +42,11 @@ inline constexpr int kHostChannel = kMaxChannels;
 /// One for messages from rank to rank, which not all ranks take part in.
 inline constexpr int kMessageChannel = kHostChannel + 1;
 
+/// One for such messages between ranks on devices, which agree on it by kMessageChannel.
+inline constexpr int kDeviceMessageChannel = kMessageChannel + 1;
+
 /// Most connections from one rank to another.
-inline constexpr int kMaxConnections = kMaxChannels + 2;
+inline constexpr int kMaxConnections = kMaxChannels + 3;
 
 /// A counter on a cache line of its own, and a word that its writer seldom changes.
 struct alignas(64) CounterLine {

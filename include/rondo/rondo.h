@@ -514,7 +514,7 @@ RONDO_EXPORT rondoResult_t rondoCommQuery(rondoComm_t comm,
 /// @param collective as for rondoCommQuery; also "send" and "recv", then `root` is the peer, and
 ///   connections are all that there is to make.
 /// @param count, type, op, root as in the call.
-/// @threads @order  as operations; never waits on host memory.
+/// @threads @order  as operations; never waits on host memory. On devices the peer warms up, too.
 /// @errors   those of the call; InvalidUsage (in a group).
 RONDO_EXPORT rondoResult_t rondoCommWarmUp(rondoComm_t comm,
                                            const char* collective,
@@ -798,7 +798,7 @@ RONDO_EXPORT rondoResult_t rondoScatter(const void* send,
 //   Agreement     AllGatherV, ReduceScatterV: `counts` is the same on all ranks. Else what a rank
 //                 sends to another one is as much as that one receives from it. Ranks that differ
 //                 get Mismatch, in this call or in a later one that exchanges data between them.
-//   Kind          host communicators only, so far (NotSupported).
+//   Kind          any; on devices not while a stream is captured (NotSupported).
 
 /// Gathers blocks of different sizes on every rank. See rondoAllGather.
 /// @param send          counts[r] elements of rank r.
@@ -1000,11 +1000,11 @@ RONDO_EXPORT rondoResult_t rondoErrorFeedbackLoad(rondoErrorFeedback_t feedback,
 
 /// Sends `count` elements to rank `peer`, which receives them with rondoRecv. The k-th message that
 /// a rank sends to another one is the k-th that the other receives from it; both must give the same
-/// type and count. Other ranks need not know. Host communicators only, so far.
-///
-/// By itself the call is a group of one (rondoGroupStart): it returns when `send` may be changed,
-/// which may be before the peer has called, or only after it; never rely on the one or the other.
-/// Two ranks that send to each other make both calls of each in one group.
+/// type and count. Other ranks need not know. On devices the first message between two ranks
+/// returns when both have made theirs, or rondoCommWarmUp; ranks that share a GPU need a stream
+/// each. By itself the call is a group of one (rondoGroupStart): it returns when `send` may be
+/// changed, which may be before the peer has called, or only after it; never rely on the one or the
+/// other. Two ranks that send to each other make both calls of each in one group.
 /// @param send   `count` elements.
 /// @param count  elements; 0 is legal, and still is a message, which the peer receives with count
 /// 0.
@@ -1013,7 +1013,7 @@ RONDO_EXPORT rondoResult_t rondoErrorFeedbackLoad(rondoErrorFeedback_t feedback,
 /// @threads  as for collectives: one thread at a time per communicator handle.
 /// @order    messages between two ranks keep the order of their calls; there is none between
 ///   messages of different pairs, nor between messages and collectives.
-/// @errors   InvalidArgument, InvalidUsage, NotSupported (a communicator on devices), PeerLost,
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (while a stream is captured), PeerLost,
 ///   Timeout, Mismatch (type or count differ at the two ends; the message names both), Aborted,
 ///   OutOfMemory.
 RONDO_EXPORT rondoResult_t rondoSend(const void* send,
@@ -1096,7 +1096,7 @@ RONDO_EXPORT rondoResult_t rondoGroupCancel(void);
 /// @threads  the thread that called rondoGroupStart.
 /// @order    on return the results of all calls without a stream are complete on the ranks of the
 ///   group; of calls on
-///   a communicator on devices as if they had been made one after another now. A group with such
+///   a communicator on devices as if made one after another now, messages first. A group with such
 ///   a communicator has no other (NotSupported).
 /// @errors   InvalidUsage (no rondoGroupStart; a communicator that was destroyed meanwhile), those
 ///   of the calls.

@@ -1,4 +1,4 @@
-// The images of device_images.h, in the section where cuobjdump looks for them: `cuobjdump -lelf`
+// The images of device_images.h, and that of messages, in the section where cuobjdump looks for them: `cuobjdump -lelf`
 // of the finished library lists the machine code in it. The folder of the files is on the include
 // path.
 #include "kernels/cuda/device_images.h"
@@ -16,5 +16,6 @@ rondoDeviceImageEnd_\name:
 
 #define RONDO_IMAGE(name, kernels) rondo_image name;
 RONDO_FOR_EACH_DEVICE_IMAGE(RONDO_IMAGE)
+rondo_image messages
 
     .section .note.GNU-stack, "", @progbits

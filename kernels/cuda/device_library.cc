@@ -8,6 +8,7 @@ extern "C" {
   extern const std::byte rondoDeviceImage_##image[]; \
   extern const std::byte rondoDeviceImageEnd_##image[];
 RONDO_FOR_EACH_DEVICE_IMAGE(RONDO_DECLARE)
+RONDO_DECLARE(messages, none)
 #undef RONDO_DECLARE
 }
 
@@ -23,6 +24,10 @@ std::span<const std::byte> deviceLibrary(DataType type) {
 #undef RONDO_KERNEL
   }
   return {};
+}
+
+std::span<const std::byte> messageLibrary() {
+  return {rondoDeviceImage_messages, rondoDeviceImageEnd_messages};
 }
 
 }  // namespace rondo::device

@@ -14,8 +14,14 @@ namespace rondo::device {
 /// once: their spans are the same. Empty in a library that was built without a CUDA compiler.
 std::span<const std::byte> deviceLibrary(DataType type);
 
-/// The name of the kernel there that runs lanes of `type`: "rondoRun_float". It takes one
-/// LaunchArgs (kernels/cuda/launch.h).
+/// The fat binary that holds the kernel of messages from rank to rank.
+std::span<const std::byte> messageLibrary();
+
+/// The name of that kernel, which takes one MessageArgs (kernels/cuda/message_launch.h).
+inline constexpr const char* kMessageEntry = "rondoRun_messages";
+
+/// The name of the kernel in deviceLibrary() that runs lanes of `type`: "rondoRun_float". It takes
+/// one LaunchArgs (kernels/cuda/launch.h).
 std::string entryName(DataType type);
 
 }  // namespace rondo::device

@@ -7,4 +7,8 @@ std::span<const std::byte> deviceLibrary(DataType /*type*/) {
   return {};
 }
 
+std::span<const std::byte> messageLibrary() {
+  return {};
+}
+
 }  // namespace rondo::device

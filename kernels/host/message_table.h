@@ -35,6 +35,13 @@ class MessageTable {
   /// Valid as long as this table is neither changed nor moved.
   MessageRounds rounds() const;
 
+  /// What rounds() looks into.
+  std::span<const MessageRound> roundList() const { return rounds_; }
+
+  std::span<const RoundMessage> sendList() const { return sends_; }
+
+  std::span<const RoundMessage> recvList() const { return recvs_; }
+
   std::size_t pieceBytes() const { return place_.pieceBytes; }
 
   std::size_t roundCount() const { return rounds_.size(); }

@@ -78,14 +78,19 @@ Status Device::start() {
 Status Device::loadKernels() {
   for (std::size_t type = 0; type < kernels_.size(); ++type) {
     const auto dataType = static_cast<DataType>(type);
-    const Result<Module> module = moduleOf(device::deviceLibrary(dataType));
-    RONDO_RETURN_IF_ERROR(module.status());
-    const std::string entry = device::entryName(dataType);
     RONDO_RETURN_IF_ERROR(
-        driver_.check(driver_.moduleFunction(&kernels_[type], *module, entry.c_str()),
-                      fmt::format("finding kernel {} for {}", entry, name_)));
+        loadKernel(device::deviceLibrary(dataType), device::entryName(dataType), kernels_[type]));
   }
-  return {};
+  return loadKernel(device::messageLibrary(), device::kMessageEntry, messageKernel_);
+}
+
+Status Device::loadKernel(std::span<const std::byte> image,
+                          const std::string& entry,
+                          Function& to) {
+  const Result<Module> module = moduleOf(image);
+  RONDO_RETURN_IF_ERROR(module.status());
+  return driver_.check(driver_.moduleFunction(&to, *module, entry.c_str()),
+                       fmt::format("finding kernel {} for {}", entry, name_));
 }
 
 /// Several types share an image, which is loaded once.

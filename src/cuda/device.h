@@ -103,6 +103,9 @@ class Device : public std::enable_shared_from_this<Device> {
   /// The kernel that runs lanes of `type`.
   Function kernel(DataType type) const { return kernels_[static_cast<std::size_t>(type)]; }
 
+  /// The kernel that moves messages from rank to rank.
+  Function messageKernel() const { return messageKernel_; }
+
   /// Memory on the device, zero at first.
   /// @errors OutOfMemory, SystemError.
   Result<Memory> allocate(std::size_t bytes) const;
@@ -146,6 +149,7 @@ class Device : public std::enable_shared_from_this<Device> {
 
   Status start();
   Status loadKernels();
+  Status loadKernel(std::span<const std::byte> image, const std::string& entry, Function& to);
   Result<Module> moduleOf(std::span<const std::byte> image);
   int undo(const Memory& memory) const;
 
@@ -159,6 +163,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::map<const std::byte*, Module> modules_;  // by image
   Stream copies_ = nullptr;                     // so that copies wait for nobody's kernels
   std::array<Function, kDataTypeCount> kernels_{};
+  Function messageKernel_ = nullptr;
 };
 
 }  // namespace rondo::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -42,7 +43,8 @@ Result<std::unique_ptr<DeviceEngine>> DeviceEngine::make(const DeviceRank& self,
   std::unique_ptr<DeviceEngine> engine(
       new DeviceEngine(self, std::move(launches), std::move(group), slots, config));
   Result<std::unique_ptr<DeviceWatch>> watch =
-      DeviceWatch::start(self.rank, engine->launches_->device(), engine->group_, engine->judge_);
+      DeviceWatch::start(self.rank, engine->launches_->device(), engine->group_, engine->judge_,
+                         engine->messageJudge_);
   RONDO_RETURN_IF_ERROR(watch.status());
   engine->watch_ = *std::move(watch);
   return engine;
@@ -55,6 +57,7 @@ DeviceEngine::DeviceEngine(const DeviceRank& self,
                            const Config& config)
     : rank_(self.rank),
       ranks_(self.ranks),
+      slotBytes_(slots.bytes),
       acrossProcesses_(self.acrossProcesses),
       launchesBlock_(launchesBlock()),
       launches_(std::move(launches)),
@@ -62,7 +65,9 @@ DeviceEngine::DeviceEngine(const DeviceRank& self,
       links_(self, group_, slots),
       pump_(rank_, group_, [this] { return watch_->busy(); }),
       judge_(rank_, ranks_, group_, pump_, config),
-      ends_(launches_->device(), links_) {}
+      messageJudge_(rank_, group_, pump_, config),
+      ends_(launches_->device(), links_),
+      messageTables_(launches_->device()) {}
 
 DeviceEngine::~DeviceEngine() {
   pump_.stop();  // it asks the watch, which goes first
@@ -75,7 +80,7 @@ Status DeviceEngine::check(const CollectiveCall& call,
                            Stream stream) const {
   const CurrentDevice current(device());
   RONDO_RETURN_IF_ERROR(checkStream(stream));
-  if (call.count > 0) {
+  if (call.count > 0 || call.varied) {
     if (call.send != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("send", call.send));
     if (call.recv != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("recv", call.recv));
   }
@@ -88,11 +93,36 @@ Status DeviceEngine::check(const CollectiveCall& call,
         "with one rank per device",
         rank_, static_cast<const void*>(stream), launches_->members(), device().name());
   }
+  if (call.varied) {
+    return Status::notSupported(
+        "rank {}: stream {} is being captured, and an operation with blocks of different sizes "
+        "cannot be; use one with blocks of one size",
+        rank_, static_cast<const void*>(stream));
+  }
   if (prepared_.find(request) != nullptr) return {};
   return Status::invalidUsage(
       "rank {}: stream {} is being captured, and this operation was not run before: run it once "
       "with the same count, type, reduction and root to warm up, then capture",
       rank_, static_cast<const void*>(stream));
+}
+
+Status DeviceEngine::checkMessages(std::span<const MessageCall> calls, Stream stream) const {
+  const CurrentDevice current(device());
+  RONDO_RETURN_IF_ERROR(checkStream(stream));
+  for (const MessageCall& call : calls) {
+    if (call.count == 0) continue;
+    RONDO_RETURN_IF_ERROR(call.sends ? checkBuffer("send", call.source)
+                                     : checkBuffer("recv", call.target));
+  }
+  const Result<bool> captured = capturing(stream);
+  RONDO_RETURN_IF_ERROR(captured.status());
+  if (*captured) {
+    return Status::notSupported(
+        "rank {}: stream {} is being captured, and messages from rank to rank cannot be captured; "
+        "make them outside of the graph",
+        rank_, static_cast<const void*>(stream));
+  }
+  return launches_->checkMessageStream(rank_, stream);
 }
 
 Status DeviceEngine::checkStream(Stream stream) const {
@@ -172,6 +202,11 @@ Status DeviceEngine::run(const CollectiveCall& call,
   const Result<bool> captured = capturing(stream);
   RONDO_RETURN_IF_ERROR(captured.status());
   if (*captured && !std::exchange(operation.captured, true)) watch_->addCaptured(operation);
+  if (call.varied && operation.blockValues != blockValuesOf(call, ranks_)) {
+    // What was launched before looks at the blocks of its own call.
+    RONDO_RETURN_IF_ERROR(watch_->settle());
+    RONDO_RETURN_IF_ERROR(putBlocks(call, ranks_, device(), operation));
+  }
   DeviceJudge::JudgedWait wait{.call = signature};
   const auto launch = [&] {
     return launches_->launch(rank_, partOf(operation, call, signature, stream, *captured),
@@ -253,6 +288,71 @@ Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
   std::vector<std::byte> all(static_cast<std::size_t>(ranks_));
   RONDO_RETURN_IF_ERROR(gather({&ready, 1}, all));
   return prepared_.keep(*std::move(operation));
+}
+
+// Messages.
+
+std::vector<int> DeviceEngine::strangers(std::span<const int> peers) const {
+  std::vector<int> strangers;
+  std::ranges::copy_if(peers, std::back_inserter(strangers),
+                       [this](int peer) { return !links_.hasMessagesWith(peer); });
+  return strangers;
+}
+
+Status DeviceEngine::prepareMessages(std::span<const int> peers, const SwapBytes& swap) {
+  const CurrentDevice current(device());
+  // As for operations: what the driver may wait for before it gives memory has ended. But there is
+  // no last round by which all know that all are ready: a rank may have to wait for one that has
+  // its first messages with others, and that for it.
+  const Result<std::unique_ptr<Pump::Halt>> halt = settle();
+  RONDO_RETURN_IF_ERROR(halt.status());
+  RONDO_RETURN_IF_ERROR(messageTables_.prepare());
+  RONDO_RETURN_IF_ERROR(links_.connectMessages(peers, swap));
+  for (const int peer : peers) {
+    for (const bool sends : {true, false})
+      RONDO_RETURN_IF_ERROR(ends_.find({peer, kDeviceMessageChannel, sends}).status());
+  }
+  return group_->needsProgress() ? pump_.start() : Status();
+}
+
+/// A place for the tables of a launch; where all are used, once what was launched is complete.
+Result<MessageTables*> DeviceEngine::takeTables(std::size_t bytes) {
+  MessageTables* place = messageTables_.find(bytes);
+  if (place != nullptr) return place;
+  const Result<std::unique_ptr<Pump::Halt>> halt = settle();
+  RONDO_RETURN_IF_ERROR(halt.status());
+  RONDO_RETURN_IF_ERROR(messageTables_.prepare());
+  return messageTables_.grow(bytes);
+}
+
+Status DeviceEngine::runMessages(MessageList list, Stream stream) {
+  const CurrentDevice current(device());
+  Result<PackedMessages> packed = PackedMessages::make(list, ranks_, slotBytes_, ends_);
+  RONDO_RETURN_IF_ERROR(packed.status());
+  const Result<MessageTables*> tables = takeTables(packed->bytes());
+  RONDO_RETURN_IF_ERROR(tables.status());
+  RONDO_RETURN_IF_ERROR(packed->store(device(), **tables));
+  (*tables)->used.store(true, std::memory_order_relaxed);
+  const std::uint64_t number = ++messageLaunches_;
+  device::MessageArgs args;
+  args.work.abortFlag = watch_->abortFlag();
+  args.work.call = number;
+  args.lanes = (*tables)->lanesOnDevice();
+  watch_->begin(std::make_unique<const DeviceMessages>(std::move(list), **tables, number));
+  pump_.wake();
+  Status launched = launches_->launchMessages(rank_, args, packed->lanes(), stream);
+  if (launched.ok()) launched = watch_->launched(stream);
+  if (launched.ok()) return endMessagesIfBlocking();
+  watch_->cancel();
+  return abandon(launched);
+}
+
+/// See endIfBlocking().
+Status DeviceEngine::endMessagesIfBlocking() {
+  if (!launchesBlock_) return {};
+  const Status ended = watch_->settle();
+  if (acrossProcesses_) (void)pump_.flush(Deadline::within(kTimeToHandOver));
+  return ended;
 }
 
 LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
@@ -339,6 +439,7 @@ void DeviceEngine::leaveBehind() {
   prepared_.forEach([](DeviceOperation& operation) { operation.leaveBehind(); });
   for (const auto& operation : captured_)
     operation->leaveBehind();
+  messageTables_.leaveBehind();
   watch_->leaveBehind();
 }
 

@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "src/collective_call.h"
+#include "src/cuda/device_messages.h"
 #include "src/cuda/device_operation.h"
 #include "src/cuda/device_watch.h"
+#include "src/cuda/message_tables.h"
 #include "src/cuda/pump.h"
 #include "src/cuda/shared_launch.h"
 #include "src/prepared_operation.h"
@@ -75,6 +77,22 @@ class DeviceEngine {
              const CallSignature& signature,
              Stream stream);
 
+  /// The same as check() for messages that are launched together.
+  Status checkMessages(std::span<const MessageCall> calls, Stream stream) const;
+
+  /// Makes what messages with those of `peers` need that there have been none with. Returns when
+  /// these ranks do the same. Waits for what was launched before.
+  /// @errors those that end the communicator.
+  Status prepareMessages(std::span<const int> peers, const SwapBytes& swap);
+
+  /// Those of `peers` for which prepareMessages() has something to do.
+  std::vector<int> strangers(std::span<const int> peers) const;
+
+  /// Launches messages. On return they are queued on `stream`.
+  /// @param list with ranks that prepareMessages() was called for
+  /// @errors those that end the communicator.
+  Status runMessages(MessageList list, Stream stream);
+
   /// Waits until what was launched, or may be replayed, is complete, so that ranks can talk by the
   /// host's memory.
   /// @return what keeps the transports free for that
@@ -98,6 +116,8 @@ class DeviceEngine {
                const Config& config);
 
   Status endIfBlocking(const DeviceOperation& operation, const CallSignature& signature);
+  Status endMessagesIfBlocking();
+  Result<MessageTables*> takeTables(std::size_t bytes);
   Status abandon(const Status& failure);
   bool hasCaptured();
   void awaitReplays();
@@ -114,6 +134,7 @@ class DeviceEngine {
 
   int rank_;
   int ranks_;
+  std::size_t slotBytes_;
   bool acrossProcesses_;
   bool launchesBlock_;
   std::shared_ptr<SharedLaunch> launches_;
@@ -121,7 +142,10 @@ class DeviceEngine {
   DeviceLinks links_;
   Pump pump_;
   DeviceJudge judge_;
+  MessageJudge messageJudge_;
   DeviceEnds ends_;
+  MessageTablePool messageTables_;
+  std::uint64_t messageLaunches_ = 0;  // so far
   PreparedCache<DeviceOperation> prepared_;
   std::vector<std::unique_ptr<DeviceOperation>> captured_;  // given up, but graphs replay them
   std::unique_ptr<DeviceWatch> watch_;

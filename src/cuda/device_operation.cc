@@ -1,9 +1,11 @@
 #include "src/cuda/device_operation.h"
 
 #include <algorithm>
+#include <array>
 
 #include "collectives/any_schedule.h"
 #include "collectives/buffers.h"
+#include "src/prepared_operation.h"
 
 namespace rondo::cuda {
 
@@ -96,6 +98,7 @@ void DeviceEnds::leaveBehind() {
 void DeviceOperation::leaveBehind() {
   lanes.leaveBehind();
   reports.leaveBehind();
+  blocks.leaveBehind();
   for (Memory& table : tables)
     table.leaveBehind();
 }
@@ -110,7 +113,7 @@ device::Protocol chooseProtocol(const PlanRequest& request,
                      ranks <= 2 * static_cast<int>(device::kMaxLineRows);
   const bool reducible =
       !isReduction(request.collective) || device::reducesInLines(request.type, request.op);
-  if (!carriesLines || !suits || !reducible) return device::Protocol::kStaged;
+  if (!carriesLines || !suits || !reducible || request.varied) return device::Protocol::kStaged;
   if (forced.has_value()) return *forced;
   const std::size_t bytes =
       request.count * elementBytes(request.type) * mostBlocks(request.collective, ranks);
@@ -148,6 +151,48 @@ Status checkResidency(const Plan& plan, int sharing, const Device& device) {
       plan.channels, sharing, device.name(), device.residentBlocks());
 }
 
+namespace {
+
+/// The arrays of a call in the order of DeviceOperation::blockValues.
+std::array<const std::size_t**, 4> arraysOf(CollectiveCall& call) {
+  return {&call.sendBlocks.counts, &call.sendBlocks.offsets, &call.recvBlocks.counts,
+          &call.recvBlocks.offsets};
+}
+
+}  // namespace
+
+std::vector<std::size_t> blockValuesOf(const CollectiveCall& call, int ranks) {
+  const auto count = static_cast<std::size_t>(ranks);
+  CollectiveCall copy = call;
+  std::vector<std::size_t> values;
+  for (const std::size_t** array : arraysOf(copy)) {
+    for (std::size_t rank = 0; rank < count; ++rank)
+      values.push_back(*array == nullptr ? 0 : (*array)[rank]);
+  }
+  values.push_back(call.ownCount);
+  return values;
+}
+
+Status putBlocks(const CollectiveCall& call,
+                 int ranks,
+                 const Device& device,
+                 DeviceOperation& operation) {
+  std::vector<std::size_t> values = blockValuesOf(call, ranks);
+  const std::size_t bytes = values.size() * sizeof(std::size_t);
+  RONDO_RETURN_IF_ERROR(device.copyIn(operation.blocks, values.data(), bytes));
+  CollectiveCall onDevice = call;
+  std::size_t place = 0;
+  for (const std::size_t** array : arraysOf(onDevice)) {
+    if (*array != nullptr) *array = operation.blocks.onDevice<const std::size_t>() + place;
+    place += static_cast<std::size_t>(ranks);
+  }
+  for (device::Lane& lane : operation.laneTable)
+    setBlocks(onDevice, lane.schedule);
+  operation.blockValues = std::move(values);
+  return device.copyIn(operation.lanes, operation.laneTable.data(),
+                       operation.laneTable.size() * sizeof(device::Lane));
+}
+
 Result<DeviceOperation> bindOperation(const PlanRequest& request,
                                       const Plan& plan,
                                       int ranks,
@@ -174,6 +219,12 @@ Result<DeviceOperation> bindOperation(const PlanRequest& request,
   Result<Memory> table = tableOf(lanes, device);
   RONDO_RETURN_IF_ERROR(table.status());
   operation.lanes = *std::move(table);
+  if (!request.varied) return operation;
+  Result<Memory> blocks =
+      device.allocate((4 * static_cast<std::size_t>(ranks) + 1) * sizeof(std::size_t));
+  RONDO_RETURN_IF_ERROR(blocks.status());
+  operation.blocks = *std::move(blocks);
+  operation.laneTable = std::move(lanes);
   return operation;
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernels/arithmetic.h"
 #include "kernels/cuda/launch.h"
+#include "src/collective_call.h"
 #include "src/cuda/device.h"
 #include "src/planner.h"
 #include "transports/cuda_ipc/device_links.h"
@@ -44,6 +45,10 @@ struct DeviceOperation {
   Memory lanes;                ///< a device::Lane per channel
   Memory reports;              ///< a device::Report per channel, on the host
   std::vector<Memory> tables;  ///< what the lanes point to
+  // Blocks of different sizes only:
+  std::vector<device::Lane> laneTable;   ///< what `lanes` holds
+  Memory blocks;                         ///< their counts and offsets, as kernels find them
+  std::vector<std::size_t> blockValues;  ///< what was put there last
 
   /// See Memory::leaveBehind().
   void leaveBehind();
@@ -68,7 +73,19 @@ Status checkPeers(const PlanRequest& request, const Plan& plan, int ranks, int r
 /// @errors NotSupported
 Status checkResidency(const Plan& plan, int sharing, const Device& device);
 
-/// Puts `plan` of `request` into the memory of `rank`'s device.
+/// Counts and offsets of a call whose blocks are of different sizes, as
+/// DeviceOperation::blockValues.
+std::vector<std::size_t> blockValuesOf(const CollectiveCall& call, int ranks);
+
+/// Has `operation` carry out a call with the blocks of `call`. It must not be running.
+/// @errors SystemError
+Status putBlocks(const CollectiveCall& call,
+                 int ranks,
+                 const Device& device,
+                 DeviceOperation& operation);
+
+/// Puts `plan` of `request` into the memory of `rank`'s device; blocks of different sizes come
+/// with each call (putBlocks()).
 /// @errors OutOfMemory, SystemError.
 Result<DeviceOperation> bindOperation(const PlanRequest& request,
                                       const Plan& plan,

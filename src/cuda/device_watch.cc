@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/memory_order.h"
+#include "src/message_stall.h"
 #include "src/net/quiet_thread.h"
 
 namespace rondo::cuda {
@@ -26,9 +27,10 @@ constexpr milliseconds kLookAtCaptured{10};
 Result<std::unique_ptr<DeviceWatch>> DeviceWatch::start(int rank,
                                                         std::shared_ptr<const Device> device,
                                                         std::shared_ptr<RankGroup> group,
-                                                        const DeviceJudge& judge) {
+                                                        const DeviceJudge& judge,
+                                                        const MessageJudge& messageJudge) {
   std::unique_ptr<DeviceWatch> watch(
-      new DeviceWatch(rank, std::move(device), std::move(group), judge));
+      new DeviceWatch(rank, std::move(device), std::move(group), judge, messageJudge));
   Result<Memory> flag = watch->device_->allocateOnHost(sizeof(CounterLine));
   RONDO_RETURN_IF_ERROR(flag.status());
   watch->abortFlag_ = *std::move(flag);
@@ -41,8 +43,13 @@ Result<std::unique_ptr<DeviceWatch>> DeviceWatch::start(int rank,
 DeviceWatch::DeviceWatch(int rank,
                          std::shared_ptr<const Device> device,
                          std::shared_ptr<RankGroup> group,
-                         const DeviceJudge& judge)
-    : rank_(rank), device_(std::move(device)), group_(std::move(group)), judge_(judge) {}
+                         const DeviceJudge& judge,
+                         const MessageJudge& messageJudge)
+    : rank_(rank),
+      device_(std::move(device)),
+      group_(std::move(group)),
+      judge_(judge),
+      messageJudge_(messageJudge) {}
 
 DeviceWatch::~DeviceWatch() {
   {
@@ -63,6 +70,14 @@ void DeviceWatch::begin(const CallSignature& call, const DeviceOperation& operat
   {
     const std::scoped_lock lock(mutex_);
     launched_.push_back({.wait = {.call = call}, .operation = &operation});
+  }
+  changed_.notify_all();
+}
+
+void DeviceWatch::begin(std::unique_ptr<const DeviceMessages> messages) {
+  {
+    const std::scoped_lock lock(mutex_);
+    launched_.emplace_back().messages = std::move(messages);
   }
   changed_.notify_all();
 }
@@ -186,9 +201,10 @@ bool DeviceWatch::lookAtFirst() {
     return false;
   }
   if (result != kSuccess) {
+    const std::string what =
+        first->operation == nullptr ? "messages" : describeCall(first->wait.call);
     group_->fail(device_->driver().check(
-        result,
-        fmt::format("rank {}: {} on {}", rank_, describeCall(first->wait.call), device_->name())));
+        result, fmt::format("rank {}: {} on {}", rank_, what, device_->name())));
     giveUp();
   } else if (!cancelled) {
     finishFirst(*first);
@@ -198,19 +214,31 @@ bool DeviceWatch::lookAtFirst() {
     lost_ |= result != kSuccess;
     if (done != nullptr) idleEvents_.push_back(done);
     launched_.pop_front();
-    if (!launched_.empty()) launched_.front().wait.since = std::chrono::steady_clock::now();
+    if (!launched_.empty()) {
+      launched_.front().wait.since = std::chrono::steady_clock::now();
+      launched_.front().messageWait.since = launched_.front().wait.since;
+    }
   }
   changed_.notify_all();
   return true;
 }
 
 void DeviceWatch::finishFirst(const Launched& first) {
+  if (first.operation == nullptr) return finishMessages(*first.messages);
   if (failedBy(*first.operation, first.wait.call)) return;
   // Lines carry no call: that the others made the same one is seen in their records, which they
   // wrote before they launched.
   const Status same = judge_.compareCalls(first.wait.call);
   if (!same.ok()) return group_->fail(same);
   group_->record(rank_).finish(first.wait.call.sequence);
+}
+
+void DeviceWatch::finishMessages(const DeviceMessages& messages) {
+  if (!messages.failed()) return group_->record(rank_).finishMessages();
+  const auto mismatch = messages.mismatch();
+  if (!mismatch.has_value()) return;
+  group_->fail(messageMismatch(rank_, messages.list(), *mismatch));
+  giveUp();
 }
 
 /// Whether some kernel of `operation` has failed; a mismatch ends the communicator.
@@ -248,13 +276,19 @@ void DeviceWatch::lookAtCaptured(const std::vector<const DeviceOperation*>& capt
 }
 
 void DeviceWatch::judgeFirst(Launched& first) {
-  const host::Blocked blocked = blockedOn(first);
-  // Until its kernel says that it waits, it may be the stream's earlier work that takes its time.
-  if (blocked.peer < 0) first.wait.since = std::chrono::steady_clock::now();
-  const Status judged = judge_.judge(first.wait, blocked);
+  const Status judged = first.operation == nullptr
+                            ? messageJudge_.judge(first.messageWait, *first.messages)
+                            : judgeOperation(first);
   if (judged.ok()) return;
   group_->fail(judged);
   giveUp();
+}
+
+Status DeviceWatch::judgeOperation(Launched& first) const {
+  const host::Blocked blocked = blockedOn(first);
+  // Until its kernel says that it waits, it may be the stream's earlier work that takes its time.
+  if (blocked.peer < 0) first.wait.since = std::chrono::steady_clock::now();
+  return judge_.judge(first.wait, blocked);
 }
 
 host::Blocked DeviceWatch::blockedOn(const Launched& launched) const {

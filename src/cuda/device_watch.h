@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/cuda/device_judge.h"
+#include "src/cuda/device_messages.h"
 #include "src/cuda/device_operation.h"
 #include "src/net/deadline.h"
 
@@ -23,7 +24,8 @@ class DeviceWatch {
   static Result<std::unique_ptr<DeviceWatch>> start(int rank,
                                                     std::shared_ptr<const Device> device,
                                                     std::shared_ptr<RankGroup> group,
-                                                    const DeviceJudge& judge);
+                                                    const DeviceJudge& judge,
+                                                    const MessageJudge& messageJudge);
   ~DeviceWatch();
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
@@ -37,6 +39,9 @@ class DeviceWatch {
   /// must live until it is complete.
   /// @threads one at a time
   void begin(const CallSignature& call, const DeviceOperation& operation);
+
+  /// The same for messages.
+  void begin(std::unique_ptr<const DeviceMessages> messages);
 
   /// What was begun last is on `stream`.
   /// @errors SystemError: nobody can tell when it is complete
@@ -72,7 +77,9 @@ class DeviceWatch {
  private:
   struct Launched {
     DeviceJudge::JudgedWait wait;
-    const DeviceOperation* operation = nullptr;
+    const DeviceOperation* operation = nullptr;  ///< null: messages
+    MessageJudge::JudgedWait messageWait{};
+    std::unique_ptr<const DeviceMessages> messages{};
     bool cancelled = false;
     Event done = nullptr;  ///< null: it is still being launched
   };
@@ -80,14 +87,17 @@ class DeviceWatch {
   DeviceWatch(int rank,
               std::shared_ptr<const Device> device,
               std::shared_ptr<RankGroup> group,
-              const DeviceJudge& judge);
+              const DeviceJudge& judge,
+              const MessageJudge& messageJudge);
 
   void run();
   bool lookAtFirst();
   void lookAtCaptured(const std::vector<const DeviceOperation*>& captured);
   void finishFirst(const Launched& first);
+  void finishMessages(const DeviceMessages& messages);
   bool failedBy(const DeviceOperation& operation, const CallSignature& call);
   void judgeFirst(Launched& first);
+  Status judgeOperation(Launched& first) const;
   host::Blocked blockedOn(const Launched& launched) const;
   Result<Event> takeEvent();
 
@@ -95,6 +105,7 @@ class DeviceWatch {
   std::shared_ptr<const Device> device_;
   std::shared_ptr<RankGroup> group_;  // that of the communicator
   const DeviceJudge& judge_;
+  const MessageJudge& messageJudge_;
   Memory abortFlag_;
   std::mutex mutex_;
   std::condition_variable changed_;

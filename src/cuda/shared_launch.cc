@@ -23,12 +23,16 @@ SharedLaunch::SharedLaunch(std::shared_ptr<const Device> device, std::vector<int
       ranks_(std::move(ranks)),
       meeting_(static_cast<int>(ranks_.size())),
       parts_(ranks_.size()),
-      ready_(ranks_.size(), nullptr) {}
+      ready_(ranks_.size(), nullptr),
+      messages_(ranks_.size()) {}
 
 SharedLaunch::~SharedLaunch() {
   const CurrentDevice current(*device_);
   for (const Event event : ready_) {
     if (event != nullptr) (void)device_->driver().eventDestroy(event);
+  }
+  for (const MemberMessages& messages : messages_) {
+    if (messages.done != nullptr) (void)device_->driver().eventDestroy(messages.done);
   }
   if (done_ != nullptr) (void)device_->driver().eventDestroy(done_);
 }
@@ -49,8 +53,7 @@ Status SharedLaunch::launch(int rank,
                             const std::function<Status()>& check) {
   const CurrentDevice current(*device_);
   if (members() == 1) return launchAlone(part);
-  const auto place = std::ranges::find(ranks_, rank) - ranks_.begin();
-  const auto member = static_cast<std::size_t>(place);
+  const std::size_t member = memberOf(rank);
   const Driver& driver = device_->driver();
   parts_[member] = part;
   RONDO_RETURN_IF_ERROR(this->check(driver.eventRecord(ready_[member], part.stream)));
@@ -58,10 +61,73 @@ Status SharedLaunch::launch(int rank,
   return this->check(driver.streamWaitEvent(part.stream, done_, 0));
 }
 
+std::size_t SharedLaunch::memberOf(int rank) const {
+  return static_cast<std::size_t>(std::ranges::find(ranks_, rank) - ranks_.begin());
+}
+
+Status SharedLaunch::checkMessageStream(int rank, Stream stream) {
+  const std::scoped_lock lock(messagesMutex_);
+  for (std::size_t member = 0; member < messages_.size(); ++member) {
+    const MemberMessages& theirs = messages_[member];
+    if (ranks_[member] == rank || !theirs.launched || theirs.stream != stream) continue;
+    if (theirs.recorded && device_->driver().eventQuery(theirs.done) != kNotReady) continue;
+    return Status::invalidUsage(
+        "rank {}: messages on stream {}, on which messages of rank {}, which shares {}, are under "
+        "way: one would wait for the other behind it; give each rank a stream of its own",
+        rank, static_cast<const void*>(stream), ranks_[member], device_->name());
+  }
+  return {};
+}
+
+Status SharedLaunch::launchMessages(int rank,
+                                    const device::MessageArgs& args,
+                                    int lanes,
+                                    Stream stream) {
+  const CurrentDevice current(*device_);
+  const Driver& driver = device_->driver();
+  MemberMessages& own = messages_[memberOf(rank)];
+  Event done = nullptr;
+  {
+    const std::scoped_lock lock(messagesMutex_);
+    if (own.done == nullptr)
+      RONDO_RETURN_IF_ERROR(check(driver.eventCreate(&own.done, kEventDisableTiming)));
+    done = own.done;
+  }
+  // A shared launch cannot begin meanwhile: this rank would take part.
+  RONDO_RETURN_IF_ERROR(check(driver.streamWaitEvent(stream, done_, 0)));
+  RONDO_RETURN_IF_ERROR(check(driver.streamWaitEvent(stream, done, 0)));
+  {
+    const std::scoped_lock lock(messagesMutex_);
+    own.stream = stream;
+    own.launched = true;
+    own.recorded = false;
+  }
+  device::MessageArgs copied = args;
+  void* parameters[] = {&copied};
+  RONDO_RETURN_IF_ERROR(
+      check(driver.launchKernel(device_->messageKernel(), static_cast<unsigned>(lanes), 1, 1,
+                                device::kBlockThreads, 1, 1, 0, stream, parameters, nullptr)));
+  const int recorded = driver.eventRecord(done, stream);
+  const std::scoped_lock lock(messagesMutex_);
+  own.recorded = true;
+  return check(recorded);
+}
+
+/// What the members have launched for themselves comes before.
+Status SharedLaunch::awaitMessages(Stream stream) {
+  const std::scoped_lock lock(messagesMutex_);
+  for (const MemberMessages& messages : messages_) {
+    if (messages.done == nullptr) continue;
+    RONDO_RETURN_IF_ERROR(check(device_->driver().streamWaitEvent(stream, messages.done, 0)));
+  }
+  return {};
+}
+
 Status SharedLaunch::launchAlone(const LaunchPart& part) {
   const Driver& driver = device_->driver();
   if (part.captured) return start(part.args, part);
   RONDO_RETURN_IF_ERROR(check(driver.streamWaitEvent(part.stream, done_, 0)));
+  RONDO_RETURN_IF_ERROR(awaitMessages(part.stream));
   RONDO_RETURN_IF_ERROR(start(part.args, part));
   return check(driver.eventRecord(done_, part.stream));
 }
@@ -77,6 +143,7 @@ Status SharedLaunch::launchAll(std::size_t member, const std::function<Status()>
     return Status::mismatch("ranks {} and {} made different calls", ranks_[other], ranks_[member]);
   }
   RONDO_RETURN_IF_ERROR(this->check(driver.streamWaitEvent(own.stream, done_, 0)));
+  RONDO_RETURN_IF_ERROR(awaitMessages(own.stream));
   device::LaunchArgs args = own.args;
   for (std::size_t other = 0; other < parts_.size(); ++other) {
     args.ranks[other] = parts_[other].args.ranks[0];

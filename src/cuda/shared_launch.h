@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/message_launch.h"
 #include "src/cuda/device.h"
 #include "src/cuda/meeting.h"
 #include "src/status.h"
@@ -48,7 +49,25 @@ class SharedLaunch {
   /// @errors SystemError, what `check` gives.
   Status launch(int rank, const LaunchPart& part, const std::function<Status()>& check);
 
+  /// Whether messages of `rank` may go on `stream`: not behind those of another rank that shares
+  /// the device, which may wait for them.
+  /// @errors InvalidUsage
+  Status checkMessageStream(int rank, Stream stream);
+
+  /// Queues a kernel of `rank`'s own that moves messages. Order as for launch(), but beside what
+  /// others of the device's ranks launch.
+  /// @errors SystemError
+  Status launchMessages(int rank, const device::MessageArgs& args, int lanes, Stream stream);
+
  private:
+  /// The messages of one member that were launched last.
+  struct MemberMessages {
+    Event done = nullptr;
+    Stream stream = nullptr;
+    bool launched = false;  ///< there are some
+    bool recorded = false;  ///< `done` is theirs
+  };
+
   SharedLaunch(std::shared_ptr<const Device> device, std::vector<int> ranks);
 
   Status makeEvents();
@@ -56,6 +75,8 @@ class SharedLaunch {
   Status launchAlone(const LaunchPart& part);
   Status start(const device::LaunchArgs& args, const LaunchPart& part) const;
   Status check(int result) const;
+  std::size_t memberOf(int rank) const;
+  Status awaitMessages(Stream stream);
 
   std::shared_ptr<const Device> device_;
   std::vector<int> ranks_;
@@ -63,6 +84,8 @@ class SharedLaunch {
   std::vector<LaunchPart> parts_;  // by member
   std::vector<Event> ready_;       // by member: what its stream held before
   Event done_ = nullptr;           // of the last launch
+  std::mutex messagesMutex_;
+  std::vector<MemberMessages> messages_;  // by member; guarded by the mutex
 };
 
 }  // namespace rondo::cuda

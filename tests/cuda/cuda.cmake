@@ -64,6 +64,12 @@ rondo_add_command_test(cuda_wide_lines_test LABELS cuda_emulated TIMEOUT 600
   COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDO_CUDA_PROTOCOL=wide_lines
     $<TARGET_FILE:collective_soak_test>)
 
+# Left out: one thread that drives all ranks; and blocks that one rank expects and the other does not
+# send, which time out here.
+rondo_add_command_test(cuda_varied_test LABELS cuda_emulated TIMEOUT 300
+  COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} $<TARGET_FILE:collective_varied_test>
+    --gtest_filter=Varied*:-Varied.OneThreadDrivesAllRanks:*CountsThatDifferBetweenTwoRanksAreNamed)
+
 # Threads that meet as processes do, each on a GPU of its own: plain pointers between them, and the
 # pump over tcp and, where there is the double of libibverbs, verbs.
 set(rondo_pumped tcp)
@@ -74,11 +80,17 @@ if(TARGET rondo_verbs_double)
 endif()
 foreach(transports IN ITEMS "cuda_ipc,shm" LISTS rondo_pumped)
   string(REPLACE ",shm" "" way ${transports})
-  foreach(suite IN ITEMS soak split)
+  # Messages of ranks that share a device would need streams of their own; here none does. Over the
+  # pump random groups of them take minutes.
+  set(suites soak split)
+  if(way STREQUAL "cuda_ipc")
+    list(APPEND suites message_soak)
+  endif()
+  foreach(suite IN LISTS suites)
     rondo_add_command_test(${way}_threads_on_devices_${suite}_test LABELS cuda_emulated TIMEOUT 300
       COMMAND ${CMAKE_COMMAND} -E env ${rondo_on_device} RONDOTEST_GPUS=64 RONDOTEST_MEET=1
         RONDO_SLOT_MEMORY_BYTES=0 RONDO_TRANSPORT=${transports}
-        $<TARGET_FILE:collective_${suite}_test>)
+        $<TARGET_FILE:collective_${suite}_test> --gtest_filter=-*OneThreadDrivesRandomGroups)
   endforeach()
 endforeach()
 

@@ -17,6 +17,7 @@ constexpr DataType typeAt(int place) {
 TEST(DeviceLibrary, HasAnImageForEveryTypeOrNone) {
   for (int place = 0; place < kDataTypeCount; ++place)
     EXPECT_EQ(deviceLibrary(typeAt(place)).empty(), !RONDO_HAS_DEVICE_LIBRARY) << place;
+  EXPECT_EQ(messageLibrary().empty(), !RONDO_HAS_DEVICE_LIBRARY);
 }
 
 TEST(DeviceLibrary, ImagesAreFatBinaries) {

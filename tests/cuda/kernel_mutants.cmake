@@ -3,10 +3,10 @@
 # one that is named must fail.
 
 # rondo_add_kernel_mutant(<name> FILE <header of kernels/cuda/> FROM <text> TO <text>
-#                         TEST <suite.test> [SAYS <regular expression>])
-# FROM must occur exactly once. SAYS: what the output must contain; by default that the test failed.
+#                         TEST <suite.test> [SAYS <regular expression>] [MESSAGES])
+# MESSAGES: the kernel of messages and its tests are meant. FROM must occur exactly once. SAYS: what the output must contain; by default that the test failed.
 function(rondo_add_kernel_mutant name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FILE;FROM;TO;TEST;SAYS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MESSAGES" "FILE;FROM;TO;TEST;SAYS" "")
   set(original ${PROJECT_SOURCE_DIR}/kernels/cuda/${arg_FILE})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${original})
   file(READ ${original} text)
@@ -33,9 +33,14 @@ function(rondo_add_kernel_mutant name)
     file(WRITE ${copy} "${text}")
   endif()
 
+  set(kernels mutant_kernels.cc)
+  set(tests rondo_kernel_tests)
+  if(arg_MESSAGES)
+    set(kernels message_kernel.cc)
+    set(tests rondo_message_kernel_tests)
+  endif()
   add_executable(kernel_mutant_${name}
-    ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mutant_kernels.cc
-    $<TARGET_OBJECTS:rondo_kernel_tests>)
+    ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${kernels} $<TARGET_OBJECTS:${tests}>)
   target_include_directories(kernel_mutant_${name} BEFORE PRIVATE ${include})
   target_compile_options(kernel_mutant_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(kernel_mutant_${name} PRIVATE
@@ -176,6 +181,26 @@ if(NOT RONDO_SANITIZE)
   rondo_add_kernel_mutant(silent FILE waiting.h TEST KernelFailure.ALongWaitNamesThePeer
     FROM [[if (polls_ == kPollsPerLook * kPatientLooks)]]
     TO [[if (polls_ == 0)]])
+
+  # The same and others of messages.
+  set(groups MessageKernel.RandomGroupsFollowEachOtherUnderRandomSchedules)
+  rondo_add_kernel_mutant(message_without_credit MESSAGES FILE message_executor.h TEST ${groups}
+    FROM [[if (end.position >= end.slotCount)]]
+    TO [[if (end.position == ~std::uint64_t{0})]])
+  rondo_add_kernel_mutant(message_posted_early MESSAGES FILE message_executor.h TEST ${groups}
+    FROM "    copyBytes(slotOf(end), message.source + step.offset, step.elems);\n    syncBlock();"
+    TO "    copyBytes(slotOf(end), message.source + step.offset, step.elems);")
+  rondo_add_kernel_mutant(message_credited_early MESSAGES FILE message_executor.h TEST ${groups}
+    FROM "    copyBytes(message.target + step.offset, slotOf(end), step.elems);\n    syncBlock();"
+    TO "    copyBytes(message.target + step.offset, slotOf(end), step.elems);")
+  rondo_add_kernel_mutant(message_of_any_label MESSAGES FILE message_executor.h
+    TEST MessageKernel.AMessageThatDiffersIsNamed
+    FROM [[entry.call == message.label && entry.bytes == step.elems]]
+    TO [[entry.bytes == step.elems && message.source != nullptr]])
+  rondo_add_kernel_mutant(message_waited_for_ever MESSAGES FILE message_executor.h
+    TEST MessageKernel.ALongWaitIsToldUntilItIsOver
+    FROM [[if (polls >= kPollsPerLook * kPatientLooks) tellHost]]
+    TO [[if (polls == ~0U) tellHost]])
 endif()
 
 # Data that threads taking turns see in order anyway.

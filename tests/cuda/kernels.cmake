@@ -8,7 +8,8 @@ add_library(rondo_emulated_ranks STATIC
 target_link_libraries(rondo_emulated_ranks PUBLIC
   rondo_cuda_emulator rondo_collective_harness)
 
-add_library(rondo_emulated_kernels STATIC ${CMAKE_CURRENT_LIST_DIR}/entry_kernels.cc)
+add_library(rondo_emulated_kernels STATIC
+  ${CMAKE_CURRENT_LIST_DIR}/entry_kernels.cc ${CMAKE_CURRENT_LIST_DIR}/message_kernel.cc)
 target_link_libraries(rondo_emulated_kernels PUBLIC rondo_cuda_emulator)
 # They take long to compile; the driver double, a shared library, has the same.
 set_target_properties(rondo_emulated_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -20,6 +21,13 @@ add_library(rondo_kernel_tests OBJECT
 target_link_libraries(rondo_kernel_tests PRIVATE
   rondo_emulated_ranks GTest::gtest rondo_build_flags)
 target_compile_options(rondo_kernel_tests PRIVATE $<$<CONFIG:Release>:-O1>)
+
+add_library(rondo_message_kernel_tests OBJECT ${CMAKE_CURRENT_LIST_DIR}/message_kernels_test.cc)
+target_link_libraries(rondo_message_kernel_tests PRIVATE
+  rondo_emulated_ranks GTest::gtest rondo_build_flags)
+rondo_add_test(cuda_message_kernels_test LABELS cuda_emulated TIMEOUT 300
+  SOURCES message_kernel.cc $<TARGET_OBJECTS:rondo_message_kernel_tests>
+  LIBRARIES rondo_emulated_ranks)
 
 rondo_add_test(slot_layout_test LABELS cuda_emulated
   SOURCES slot_layout_test.cc
@@ -63,9 +71,17 @@ rondo_add_test(cuda_device_communicator_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_communicator_test.cc driver_double/device_image.cc
   LIBRARIES rondo_driver_double rondo_static GTest::gmock)
 
+rondo_add_test(cuda_device_messages_test LABELS cuda_emulated TIMEOUT 300
+  SOURCES device_messages_test.cc driver_double/device_image.cc
+  LIBRARIES rondo_driver_double rondo_static GTest::gmock)
+
 rondo_add_test(cuda_device_processes_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_processes_test.cc driver_double/device_image.cc
   LIBRARIES rondo_driver_double rondo_forked_ranks GTest::gmock)
+
+rondo_add_test(cuda_device_process_messages_test LABELS cuda_emulated TIMEOUT 300
+  SOURCES device_process_messages_test.cc driver_double/device_image.cc
+  LIBRARIES rondo_driver_double rondo_forked_ranks)
 
 if(Python3_FOUND)
   rondo_add_command_test(cli_doctor_gpus LABELS cuda_emulated cli TIMEOUT 600

@@ -16,8 +16,6 @@
 namespace rondo::testing {
 namespace {
 
-using ::testing::HasSubstr;
-
 /// The communicators of ranks that this thread makes and drives in groups.
 class GroupedRanks {
  public:
@@ -123,12 +121,31 @@ TEST(NcclOnDevices, MemoryIsOfTheCurrentDevice) {
   }
 }
 
-TEST(NcclOnDevices, MessagesAreForTheHostOnly) {
-  const GroupedRanks ranks({0});
-  const OnDevice on(0);
-  DeviceFloats value(1);
-  EXPECT_EQ(ncclSend(value.data(), 1, ncclFloat, 0, ranks.comm(0), nullptr), ncclInvalidUsage);
-  EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("host"));
+TEST(NcclOnDevices, MessagesGoFromRankToRank) {
+  const GroupedRanks ranks({0, 1});
+  std::deque<DeviceFloats> out;
+  std::deque<DeviceFloats> in;
+  for (int device : {0, 1}) {
+    const OnDevice on(device);
+    out.emplace_back(50000);
+    out.back().fill(static_cast<float>(device + 1));
+    in.emplace_back(50000);
+  }
+  ASSERT_EQ(ncclGroupStart(), ncclSuccess);
+  for (std::size_t rank : {0, 1}) {
+    const OnDevice on(static_cast<int>(rank));
+    const int peer = 1 - static_cast<int>(rank);
+    EXPECT_EQ(ncclSend(out[rank].data(), 50000, ncclFloat, peer, ranks.comm(rank), nullptr),
+              ncclSuccess);
+    EXPECT_EQ(ncclRecv(in[rank].data(), 50000, ncclFloat, peer, ranks.comm(rank), nullptr),
+              ncclSuccess);
+  }
+  ASSERT_EQ(ncclGroupEnd(), ncclSuccess) << ncclGetLastError(nullptr);
+  for (std::size_t rank : {0, 1}) {
+    const OnDevice on(static_cast<int>(rank));
+    ASSERT_EQ(driver().contextSynchronize(), cuda::kSuccess);
+    EXPECT_EQ(in[rank].values(), std::vector<float>(50000, static_cast<float>(2 - rank)));
+  }
 }
 
 TEST(NcclOnDevices, TheEnvironmentMayChooseTheHost) {

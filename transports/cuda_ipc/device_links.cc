@@ -21,12 +21,17 @@ constexpr std::size_t aligned(std::size_t bytes) {
 
 /// The receiver's part: where in it what lies.
 struct ReceiverPart {
-  explicit ReceiverPart(SlotShape shape)
+  ReceiverPart(SlotShape shape, int channel)
       : entries(aligned(sizeof(CounterLine))),
         slots(aligned(entries + kMaxSlots * sizeof(SlotEntry))),
         lines(aligned(slots + shape.bytes * shape.count)),
-        bytes(aligned(lines + device::End::linesPerSlot(shape.bytes) * shape.count *
-                                  sizeof(device::Pack))) {}
+        bytes(aligned(lines + lineBytes(shape, channel))) {}
+
+  /// Messages go in slots only.
+  static std::size_t lineBytes(SlotShape shape, int channel) {
+    if (channel == kDeviceMessageChannel) return 0;
+    return device::End::linesPerSlot(shape.bytes) * shape.count * sizeof(device::Pack);
+  }
 
   std::size_t entries;
   std::size_t slots;
@@ -34,18 +39,35 @@ struct ReceiverPart {
   std::size_t bytes;
 };
 
-device::End endOf(std::byte* received, std::byte* credits, SlotShape slots, int peer) {
-  const ReceiverPart layout(slots);
+device::End endOf(std::byte* received, std::byte* credits, SlotShape slots, const EndName& name) {
+  const ReceiverPart layout(slots, name.channel);
   device::End end;
   end.tail = reinterpret_cast<std::uint64_t*>(received);
   end.head = reinterpret_cast<std::uint64_t*>(credits);
   end.entries = reinterpret_cast<SlotEntry*>(received + layout.entries);
   end.slots = received + layout.slots;
-  end.lines = reinterpret_cast<device::Pack*>(received + layout.lines);
+  if (layout.bytes > layout.lines)
+    end.lines = reinterpret_cast<device::Pack*>(received + layout.lines);
   end.slotBytes = static_cast<std::uint32_t>(slots.bytes);
   end.slotCount = slots.count;
-  end.peer = peer;
+  end.peer = name.peer;
   return end;
+}
+
+/// What of `gift` is for `peer`: nothing where a wire leads there.
+PairGift pairGift(const LinkGift& gift, int peer) {
+  PairGift part;
+  part.pools = gift.pools;
+  std::size_t found = 0;
+  for (const LinkPart& one : gift.parts) {
+    if (one.from == peer || one.to == peer) part.parts.at(found++) = one;
+  }
+  return part;
+}
+
+/// The ends of the connections for messages with `peer`.
+std::array<EndName, 2> messageEnds(int peer) {
+  return {EndName{peer, kDeviceMessageChannel, true}, EndName{peer, kDeviceMessageChannel, false}};
 }
 
 }  // namespace
@@ -128,6 +150,76 @@ Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& 
   return {};
 }
 
+Way DeviceLinks::wayTo(int peer) const {
+  const auto known = pairWays_.find(peer);
+  return known != pairWays_.end() ? known->second : ways_->between(self_.rank, peer);
+}
+
+namespace {
+
+/// What a rank tells each of several others alike, told to them, and what they tell it.
+template <class T>
+Result<std::vector<T>> tellAlike(const T& own, std::span<const int> peers, const SwapBytes& swap) {
+  const std::vector<T> told(peers.size(), own);
+  std::vector<T> heard(peers.size());
+  RONDO_RETURN_IF_ERROR(
+      swap(peers, std::as_bytes(std::span(told)), std::as_writable_bytes(std::span(heard))));
+  return heard;
+}
+
+}  // namespace
+
+/// Ranks that are threads by construction have not met, which all would have to take part in.
+Status DeviceLinks::findWays(std::span<const int> peers, const SwapBytes& swap) {
+  if (self_.acrossProcesses) return {};
+  const Result<std::vector<int>> devices = tellAlike(self_.device->ordinal(), peers, swap);
+  RONDO_RETURN_IF_ERROR(devices.status());
+  std::vector<Way> seen;
+  for (const int device : *devices) {
+    const Result<bool> reached = self_.device->reach(device);
+    seen.push_back(reached.ok() && *reached ? Way::kDirect : Way::kPinned);
+  }
+  std::vector<Way> back(peers.size());
+  RONDO_RETURN_IF_ERROR(
+      swap(peers, std::as_bytes(std::span(seen)), std::as_writable_bytes(std::span(back))));
+  for (std::size_t place = 0; place < peers.size(); ++place)
+    pairWays_[peers[place]] = std::max(seen[place], back[place]);
+  return {};
+}
+
+Status DeviceLinks::connectMessages(std::span<const int> peers, const SwapBytes& swap) {
+  RONDO_RETURN_IF_ERROR(findWays(peers, swap));
+  std::vector<EndName> fresh;
+  for (const int peer : peers) {
+    for (const EndName& end : messageEnds(peer)) {
+      if (overWire(peer)) {
+        RONDO_RETURN_IF_ERROR(connectOverWire(end));
+      } else {
+        fresh.push_back(end);
+      }
+    }
+  }
+  const Result<Given> given = give(fresh);
+  RONDO_RETURN_IF_ERROR(given.status());
+  std::vector<PairGift> own(peers.size());
+  for (std::size_t place = 0; place < peers.size(); ++place)
+    own[place] = pairGift(given->gift, peers[place]);
+  // Of wires, too: when it returns both ends are there.
+  std::vector<PairGift> theirs(peers.size());
+  RONDO_RETURN_IF_ERROR(
+      swap(peers, std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(theirs))));
+  std::vector<LinkGift> gifts(static_cast<std::size_t>(self_.ranks));
+  for (std::size_t place = 0; place < peers.size(); ++place) {
+    LinkGift& gift = gifts[static_cast<std::size_t>(peers[place])];
+    gift.pools = theirs[place].pools;
+    gift.parts.assign(theirs[place].parts.begin(), theirs[place].parts.end());
+  }
+  Opened others(*this, std::move(gifts));
+  for (const EndName& end : fresh)
+    RONDO_RETURN_IF_ERROR(link(end, *given, others));
+  return {};
+}
+
 /// This rank's parts of the connections, in memory that is allocated here.
 Result<DeviceLinks::Given> DeviceLinks::give(std::span<const EndName> fresh) {
   Given given;
@@ -137,11 +229,11 @@ Result<DeviceLinks::Given> DeviceLinks::give(std::span<const EndName> fresh) {
     part.from = name.sends ? self_.rank : name.peer;
     part.to = name.sends ? name.peer : self_.rank;
     part.channel = name.channel;
-    const bool direct = ways_->between(self_.rank, name.peer) == Way::kDirect;
+    const bool direct = wayTo(name.peer) == Way::kDirect;
     part.pool = direct ? Pool::kOnDevice : Pool::kPinned;
     std::size_t& end = bytes[static_cast<std::size_t>(part.pool)];
     part.offset = end;
-    end += name.sends ? aligned(sizeof(CounterLine)) : ReceiverPart(slots_).bytes;
+    end += name.sends ? aligned(sizeof(CounterLine)) : ReceiverPart(slots_, name.channel).bytes;
     given.gift.parts.push_back(part);
   }
   for (const Pool pool : {Pool::kOnDevice, Pool::kPinned}) {
@@ -176,8 +268,8 @@ Status DeviceLinks::link(const EndName& name, const Given& own, Opened& others) 
       own.pools[static_cast<std::size_t>(part.pool)]->onDevice<std::byte>() + part.offset;
   const Result<std::byte*> theirs = others.part(name.peer, from, to, name.channel);
   RONDO_RETURN_IF_ERROR(theirs.status());
-  ends_.emplace(name, name.sends ? endOf(*theirs, mine, slots_, name.peer)
-                                 : endOf(mine, *theirs, slots_, name.peer));
+  ends_.emplace(
+      name, name.sends ? endOf(*theirs, mine, slots_, name) : endOf(mine, *theirs, slots_, name));
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <compare>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "kernels/cuda/launch.h"
 #include "src/bootstrap/exchange.h"
+#include "transports/connection.h"
 #include "transports/cuda_ipc/device_ways.h"
 #include "transports/cuda_ipc/link_gift.h"
 #include "transports/rank_group.h"
@@ -29,6 +31,13 @@ struct EndName {
 
   auto operator<=>(const EndName&) const = default;
 };
+
+/// Among a rank and others that do the same, each of which gives the rank a block and gets one.
+/// @param peers  in any order
+/// @param own    for each of them, one behind the other, all equally long
+/// @param theirs receives what they gave, likewise
+using SwapBytes = std::function<Status(
+    std::span<const int> peers, std::span<const std::byte> own, std::span<std::byte> theirs)>;
 
 /// @threads one at a time
 class DeviceLinks {
@@ -50,6 +59,16 @@ class DeviceLinks {
   /// for it before it gives memory.
   /// @errors OutOfMemory, SystemError, those of `gather`.
   Status connect(std::span<const EndName> wanted, const GatherBytes& gather);
+
+  /// Makes the connections for messages to and from `peers`, which do the same meanwhile: of other
+  /// ranks nobody need take part. Rules and errors as for connect().
+  /// @param peers to whom there are none yet; others than this rank
+  Status connectMessages(std::span<const int> peers, const SwapBytes& swap);
+
+  /// Whether there are connections for messages with `peer`.
+  bool hasMessagesWith(int peer) const {
+    return ends_.contains({peer, kDeviceMessageChannel, true});
+  }
 
   /// For kernels of the rank; lives as long as this object. Only of what was connected.
   const device::End& end(const EndName& name) const { return ends_.at(name); }
@@ -91,13 +110,17 @@ class DeviceLinks {
   Status connectOverWire(const EndName& name);
   Result<std::byte*> map(void* memory, std::size_t bytes);
 
-  bool overWire(int peer) const { return ways_->between(self_.rank, peer) == Way::kWire; }
+  Status findWays(std::span<const int> peers, const SwapBytes& swap);
+  Way wayTo(int peer) const;
+
+  bool overWire(int peer) const { return wayTo(peer) == Way::kWire; }
 
   DeviceRank self_;
   std::uint64_t host_;  // hash of its identity
   std::shared_ptr<RankGroup> group_;
   SlotShape slots_;
   std::optional<DeviceWays> ways_;  // from the first connect() on
+  std::map<int, Way> pairWays_;     // inside one process: to whom there are messages
   std::map<EndName, device::End> ends_;
   std::vector<SharedMemory> own_;
   bool given_ = false;

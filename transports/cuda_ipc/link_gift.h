@@ -39,6 +39,14 @@ struct LinkGift {
   const LinkPart* find(int from, int to, int channel) const;
 };
 
+/// A gift for one other rank: its part of the connections for messages in both directions.
+struct PairGift {
+  std::array<MemoryName, kPools> pools{};
+  std::array<LinkPart, 2> parts{};
+};
+
+static_assert(std::has_unique_object_representations_v<PairGift>);
+
 /// Gives `own` to all ranks and gets theirs, by rank; empty if there is nothing to give at all.
 /// Collective.
 /// @errors those of `gather`

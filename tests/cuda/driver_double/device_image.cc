@@ -9,4 +9,8 @@ std::span<const std::byte> deviceLibrary(DataType /*type*/) {
   return kImage;
 }
 
+std::span<const std::byte> messageLibrary() {
+  return deviceLibrary(DataType::kUint8);
+}
+
 }  // namespace rondo::device

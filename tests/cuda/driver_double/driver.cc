@@ -27,6 +27,7 @@
 #include "tests/cuda/driver_double/fake_memory.h"
 #include "tests/cuda/emulator/machine.h"
 #include "tests/cuda/entry_kernels.h"
+#include "tests/cuda/message_kernel.h"
 
 namespace rondo::testing {
 namespace {
@@ -145,13 +146,32 @@ void* pointer(DevicePointer address) {
   return reinterpret_cast<void*>(address);
 }
 
-/// The kernel of that name; null if there is none.
-EntryKernel kernelNamed(std::string_view name) {
+/// What a cuda::Function of the double is: takes a copy of a launch's arguments, and gives what its
+/// threads run.
+using Kernel = std::function<std::function<void()>(const void* arguments)>;
+
+template <class Args>
+Kernel kernelOf(void (*body)(const Args& args)) {
+  return [body](const void* arguments) {
+    return [body, args = *static_cast<const Args*>(arguments)] { body(args); };
+  };
+}
+
+std::map<std::string, Kernel, std::less<>> allKernels() {
+  std::map<std::string, Kernel, std::less<>> kernels;
   for (int type = 0; type < kDataTypeCount; ++type) {
     const auto dataType = static_cast<DataType>(type);
-    if (device::entryName(dataType) == name) return entryKernel(dataType);
+    kernels.emplace(device::entryName(dataType), kernelOf(entryKernel(dataType)));
   }
-  return nullptr;
+  kernels.emplace(device::kMessageEntry, kernelOf(messageKernel));
+  return kernels;
+}
+
+/// The kernel of that name; null if there is none.
+const Kernel* kernelNamed(std::string_view name) {
+  static const auto* const kKernels = new std::map(allKernels());  // threads may still use it
+  const auto found = kKernels->find(name);
+  return found == kKernels->end() ? nullptr : &found->second;
 }
 
 /// The GPU of that name, if this process sees it.
@@ -176,14 +196,11 @@ int openShared(DevicePointer* memory, const IpcHandle& handle, const Gpu& gpu) {
   return result;
 }
 
-int launch(EntryKernel kernel,
-           const device::LaunchArgs& args,
-           emulator::Launch launch,
-           FakeStream& stream) {
-  stream.queue([kernel, args, launch] {
+int launch(std::function<void()> body, emulator::Launch launch, FakeStream& stream) {
+  stream.queue([body = std::move(body), launch] {
     // Others launch on other streams meanwhile, and the host may raise a flag.
     emulator::Machine machine({.external = true, .deadline = std::chrono::minutes(10)});
-    machine.launch(launch, [kernel, &args] { kernel(args); });
+    machine.launch(launch, body);
     const emulator::Outcome outcome = machine.run();
     if (outcome.finished) return;
     std::fprintf(stderr, "%s\n", outcome.report.c_str());
@@ -409,8 +426,8 @@ int cuModuleUnload(Module /*module*/) {
 
 int cuModuleGetFunction(Function* function, Module /*module*/, const char* name) {
   RONDO_ENTER("cuModuleGetFunction");
-  const EntryKernel kernel = kernelNamed(name);
-  *function = reinterpret_cast<Function>(kernel);
+  const Kernel* const kernel = kernelNamed(name);
+  *function = reinterpret_cast<Function>(const_cast<Kernel*>(kernel));
   return kernel == nullptr ? kNotFound : kSuccess;
 }
 
@@ -429,8 +446,7 @@ int cuLaunchKernel(Function function,
   // Fewer threads than a GPU's: kernels do with any number of warps, and each costs time here.
   constexpr unsigned kThreads = 64;
   return launch(
-      reinterpret_cast<EntryKernel>(function),
-      *static_cast<const rondo::device::LaunchArgs*>(parameters[0]),
+      (*reinterpret_cast<const Kernel*>(function))(parameters[0]),
       {.name = "launch", .blocks = gridX, .threads = kThreads, .sharedBytes = sharedBytes},
       *streamOf(stream));
 }
