@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "examples/train_gpt/batch_prefetch.h"
 #include "examples/train_gpt/random_numbers.h"
 #include "examples/train_gpt/text_data.h"
 #include "rondo/train/checkpoint.h"
@@ -42,6 +44,7 @@ class RankTraining {
 
   TrainingOutcome run() {
     begin();
+    prefetch();
     for (std::uint64_t step = outcome_.firstStep; step < command_.steps; ++step) {
       makeStep(step);
       const bool due = (step + 1) % command_.checkpointEvery == 0 || step + 1 == command_.steps;
@@ -90,12 +93,29 @@ class RankTraining {
     if (!found.empty()) std::printf("going on from %s\n", found.c_str());
   }
 
+  /// Has this rank's part of each global batch made ahead: sequences that follow each other in the
+  /// data's order.
+  void prefetch() {
+    const auto sequences = static_cast<std::uint64_t>(command_.sequences);
+    const auto microBatches = static_cast<std::uint64_t>(command_.microBatches);
+    const std::uint64_t first =
+        nextSequence_ + static_cast<std::uint64_t>(comm_.rank()) * sequences * microBatches;
+    const std::uint64_t steps = command_.steps - std::min(command_.steps, outcome_.firstStep);
+    batches_.emplace(
+        [this, first, sequences, microBatches](std::uint64_t number) {
+          const std::uint64_t step = number / microBatches;
+          return data_.batch(first + step * globalBatch() + number % microBatches * sequences,
+                             command_.sequences);
+        },
+        steps * microBatches);
+  }
+
   void makeStep(std::uint64_t step) {
     const Clock::time_point begin = Clock::now();
     std::vector<double> loss{0};
     for (int micro = 0; micro < command_.microBatches; ++micro) {
       const Clock::time_point beforeLoading = Clock::now();
-      const TokenBatch batch = nextBatch(micro);
+      const TokenBatch batch = batches_->next();
       own_.loading += seconds(Clock::now() - beforeLoading);
       const bool last = micro + 1 == command_.microBatches;
       training_->synchronize(last);
@@ -124,14 +144,6 @@ class RankTraining {
     std::fprintf(stderr,
                  "rondo-train: step %llu was skipped: a gradient is infinite or NaN; %llu so far\n",
                  static_cast<unsigned long long>(step), static_cast<unsigned long long>(count));
-  }
-
-  /// This rank's part of the global batch: sequences that follow each other in the data's order.
-  TokenBatch nextBatch(int micro) {
-    const auto own = static_cast<std::uint64_t>(command_.sequences * command_.microBatches);
-    const std::uint64_t first = nextSequence_ + static_cast<std::uint64_t>(comm_.rank()) * own +
-                                static_cast<std::uint64_t>(micro * command_.sequences);
-    return data_.batch(first, command_.sequences);
   }
 
   void printProgress(std::uint64_t step, double rate) const {
@@ -220,6 +232,7 @@ class RankTraining {
   std::uint64_t nextSequence_ = 0;  // of the data's order
   RankSummary own_;
   TrainingOutcome outcome_;
+  std::optional<BatchPrefetch> batches_;  // last: its thread uses data_
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ struct StepRecord {
 /// Where one rank's time went and what it held. Doubles only: it is gathered as such.
 struct RankSummary {
   double seconds = 0;  ///< of all steps
-  double loading = 0;  ///< of that, making batches
+  double loading = 0;  ///< of that, waiting for batches
   double communicating = 0;
   double exposed = 0;       ///< of that, waiting
   double bytes = 0;         ///< of tensors given to operations

@@ -12,6 +12,9 @@ rondo_add_test(train_buckets_process_test LABELS train multiprocess fault
 rondo_add_test(train_gpt_test LABELS train
   SOURCES gpt_test.cc
   LIBRARIES rondo_train_gpt rondo_train rondo_static)
+rondo_add_test(train_data_test LABELS train
+  SOURCES data_test.cc
+  LIBRARIES rondo_train_gpt rondo_train rondo_static GTest::gmock)
 rondo_add_test(train_training_test LABELS train TIMEOUT 300
   SOURCES training_test.cc
   LIBRARIES rondo_train_gpt rondo_train_harness GTest::gmock)
