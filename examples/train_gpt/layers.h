@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "examples/train_gpt/exponential.h"
+
 namespace rondo::train {
 
 /// Added to the variance in layer norms.
@@ -92,8 +94,9 @@ void geluForward(const T* x, T* y, T* tanhs, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const T inner =
         static_cast<T>(kGeluScale) * (x[i] + static_cast<T>(kGeluCubic) * x[i] * x[i] * x[i]);
-    tanhs[i] = std::tanh(inner);
-    y[i] = static_cast<T>(0.5) * x[i] * (T{1} + tanhs[i]);
+    const T tanh = hyperbolicTangent(inner);
+    tanhs[i] = tanh;
+    y[i] = static_cast<T>(0.5) * x[i] * (T{1} + tanh);
   }
 }
 
@@ -115,11 +118,11 @@ void causalSoftmax(T* square, std::size_t size) {
     T most = square[0];
     for (std::size_t i = 1; i <= row; ++i)
       most = std::fmax(most, square[i]);
+    for (std::size_t i = 0; i <= row; ++i)
+      square[i] = exponential(square[i] - most);
     T sum{};
-    for (std::size_t i = 0; i <= row; ++i) {
-      square[i] = std::exp(square[i] - most);
+    for (std::size_t i = 0; i <= row; ++i)
       sum += square[i];
-    }
     for (std::size_t i = 0; i <= row; ++i)
       square[i] /= sum;
     for (std::size_t i = row + 1; i < size; ++i)
@@ -167,12 +170,12 @@ double crossEntropy(
     T most = logits[0];
     for (std::size_t i = 1; i < width; ++i)
       most = std::fmax(most, logits[i]);
-    T all{};
     const T wanted = logits[targets[row]] - most;
-    for (std::size_t i = 0; i < width; ++i) {
-      logits[i] = std::exp(logits[i] - most);
+    for (std::size_t i = 0; i < width; ++i)
+      logits[i] = exponential(logits[i] - most);
+    T all{};
+    for (std::size_t i = 0; i < width; ++i)
       all += logits[i];
-    }
     sum += static_cast<double>(std::log(all) - wanted);
     for (std::size_t i = 0; i < width; ++i)
       logits[i] = scale * (logits[i] / all - (i == targets[row] ? T{1} : T{0}));

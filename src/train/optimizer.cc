@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <tuple>
 
 namespace rondo::train {
 
@@ -24,24 +25,31 @@ void adamW(const OptimizerSettings& settings,
   const auto correction2 =
       static_cast<float>(1 - std::pow(static_cast<double>(settings.beta2), step));
   const float keep = 1 - rate * (range.decay ? settings.weightDecay : 0.0F);
-  float* mean = range.states[0];
-  float* square = range.states[1];
+  const auto [beta1, beta2, epsilon] = std::tuple(settings.beta1, settings.beta2, settings.epsilon);
+  // Copies and promises without which compilers would take values one by one.
+  float* __restrict parameters = range.parameters;
+  const float* __restrict gradients = range.gradients;
+  float* __restrict mean = range.states[0];
+  float* __restrict square = range.states[1];
   for (std::size_t i = 0; i < range.count; ++i) {
-    const float gradient = range.gradients[i] * factor;
-    mean[i] = settings.beta1 * mean[i] + (1 - settings.beta1) * gradient;
-    square[i] = settings.beta2 * square[i] + (1 - settings.beta2) * (gradient * gradient);
-    const float deviation = std::sqrt(square[i] / correction2) + settings.epsilon;
-    range.parameters[i] = keep * range.parameters[i] - rate * ((mean[i] / correction1) / deviation);
+    const float gradient = gradients[i] * factor;
+    mean[i] = beta1 * mean[i] + (1 - beta1) * gradient;
+    square[i] = beta2 * square[i] + (1 - beta2) * (gradient * gradient);
+    const float deviation = std::sqrt(square[i] / correction2) + epsilon;
+    parameters[i] = keep * parameters[i] - rate * ((mean[i] / correction1) / deviation);
   }
 }
 
 void sgd(const OptimizerSettings& settings, float rate, float factor, const UpdateRange& range) {
   const float decay = range.decay ? settings.weightDecay : 0.0F;
-  float* momentum = range.states[0];
+  const float beta = settings.beta1;
+  float* __restrict parameters = range.parameters;
+  const float* __restrict gradients = range.gradients;
+  float* __restrict momentum = range.states[0];
   for (std::size_t i = 0; i < range.count; ++i) {
-    const float gradient = range.gradients[i] * factor + decay * range.parameters[i];
-    momentum[i] = settings.beta1 * momentum[i] + gradient;
-    range.parameters[i] -= rate * momentum[i];
+    const float gradient = gradients[i] * factor + decay * parameters[i];
+    momentum[i] = beta * momentum[i] + gradient;
+    parameters[i] -= rate * momentum[i];
   }
 }
 

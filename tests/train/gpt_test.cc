@@ -2,7 +2,10 @@
 #include "examples/train_gpt/gpt.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -10,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "examples/train_gpt/blas.h"
+#include "examples/train_gpt/exponential.h"
 #include "examples/train_gpt/random_numbers.h"
 
 namespace rondo::train {
@@ -197,6 +201,34 @@ TEST(Blas, OwnLoopsAndLibraryMultiplyAlikeInAllForms) {
       }
     }
   }
+}
+
+TEST(Exponential, IsWithinTwoUnitsInTheLastPlace) {
+  // Every 977th float of the range, of both signs.
+  constexpr std::int32_t kStride = 977;
+  for (const float most : {88.0F, -87.0F}) {
+    for (auto bits = std::bit_cast<std::int32_t>(0x1p-40F);
+         std::bit_cast<float>(bits) <= std::abs(most); bits += kStride) {
+      const float x = std::copysign(std::bit_cast<float>(bits), most);
+      const double wanted = std::exp(static_cast<double>(x));
+      const double unit = std::ldexp(1.0, std::ilogb(wanted) - 23);
+      ASSERT_NEAR(static_cast<double>(exponential(x)), wanted, 2 * unit) << x;
+      ASSERT_NEAR(static_cast<double>(hyperbolicTangent(x)), std::tanh(static_cast<double>(x)),
+                  2e-7)
+          << x;
+    }
+  }
+}
+
+TEST(Exponential, HasItsLimitsAndSpecialValues) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(exponential(0.0F), 1.0F);
+  EXPECT_EQ(exponential(-kInfinity), exponential(-87.0F));
+  EXPECT_EQ(exponential(kInfinity), exponential(88.0F));
+  EXPECT_EQ(hyperbolicTangent(kInfinity), 1.0F);
+  EXPECT_EQ(hyperbolicTangent(-kInfinity), -1.0F);
+  EXPECT_TRUE(std::isnan(exponential(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(hyperbolicTangent(std::numeric_limits<float>::quiet_NaN())));
 }
 
 TEST(RandomNumbers, AreNormalAndTheirOwnForEachPurpose) {
