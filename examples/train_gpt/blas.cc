@@ -7,6 +7,8 @@
 
 #include <dlfcn.h>
 
+#include "src/loaded_function.h"
+
 namespace rondo::train {
 
 namespace {
@@ -66,12 +68,6 @@ void ownGemm(const GemmShape& shape, T alpha, const T* a, const T* b, T beta, T*
   }
 }
 
-template <class Function>
-bool findFunction(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  return function != nullptr;
-}
-
 void useOneThread(void* library) {
   for (const char* name : kThreadSetters) {
     void (*set)(int) = nullptr;
@@ -91,8 +87,9 @@ Blas Blas::load() {
   for (const char* name : kLibraries) {
     void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);  // stays until the process ends
     if (library == nullptr) continue;
-    if (findFunction(library, "cblas_sgemm", blas.single_) &&
-        findFunction(library, "cblas_dgemm", blas.double_)) {
+    auto& [single, twice] = blas.functions_;
+    if (findFunction(library, "cblas_sgemm", single) &&
+        findFunction(library, "cblas_dgemm", twice)) {
       useOneThread(library);
       blas.name_ = name;
       return blas;
@@ -102,26 +99,16 @@ Blas Blas::load() {
   return {};
 }
 
-void Blas::gemm(const GemmShape& shape,
-                float alpha,
-                const float* a,
-                const float* b,
-                float beta,
-                float* c) const {
-  if (single_ == nullptr) return ownGemm(shape, alpha, a, b, beta, c);
-  single_(kRowMajor, cblasForm(shape.a), cblasForm(shape.b), shape.m, shape.n, shape.k, alpha, a,
-          shape.lda, b, shape.ldb, beta, c, shape.ldc);
+template <class T>
+void Blas::gemm(const GemmShape& shape, T alpha, const T* a, const T* b, T beta, T* c) const {
+  const Function<T> function = std::get<Function<T>>(functions_);
+  if (function == nullptr) return ownGemm(shape, alpha, a, b, beta, c);
+  function(kRowMajor, cblasForm(shape.a), cblasForm(shape.b), shape.m, shape.n, shape.k, alpha, a,
+           shape.lda, b, shape.ldb, beta, c, shape.ldc);
 }
 
-void Blas::gemm(const GemmShape& shape,
-                double alpha,
-                const double* a,
-                const double* b,
-                double beta,
-                double* c) const {
-  if (double_ == nullptr) return ownGemm(shape, alpha, a, b, beta, c);
-  double_(kRowMajor, cblasForm(shape.a), cblasForm(shape.b), shape.m, shape.n, shape.k, alpha, a,
-          shape.lda, b, shape.ldb, beta, c, shape.ldc);
-}
+template void Blas::gemm(const GemmShape&, float, const float*, const float*, float, float*) const;
+template void Blas::gemm(
+    const GemmShape&, double, const double*, const double*, double, double*) const;
 
 }  // namespace rondo::train

@@ -3,24 +3,11 @@
 #pragma once
 
 #include <string>
+#include <tuple>
+
+#include "examples/train_gpt/gemm_shape.h"
 
 namespace rondo::train {
-
-/// Whether a matrix is used as it lies, or transposed.
-enum class Form { kPlain, kTransposed };
-
-/// The shape of C = alpha A B + beta C, row by row: A is m x k, B is k x n, in the form that is
-/// used. Leading dimensions are those of the matrices as they lie.
-struct GemmShape {
-  Form a = Form::kPlain;
-  Form b = Form::kPlain;
-  int m = 0;
-  int n = 0;
-  int k = 0;
-  int lda = 0;
-  int ldb = 0;
-  int ldc = 0;
-};
 
 /// @threads any; products in different threads are independent. The same inputs give the same bits.
 class Blas {
@@ -36,18 +23,9 @@ class Blas {
   /// What computes, for people.
   const std::string& name() const { return name_; }
 
-  void gemm(const GemmShape& shape,
-            float alpha,
-            const float* a,
-            const float* b,
-            float beta,
-            float* c) const;
-  void gemm(const GemmShape& shape,
-            double alpha,
-            const double* a,
-            const double* b,
-            double beta,
-            double* c) const;
+  /// @tparam T float or double
+  template <class T>
+  void gemm(const GemmShape& shape, T alpha, const T* a, const T* b, T beta, T* c) const;
 
  private:
   static Blas load();
@@ -59,8 +37,12 @@ class Blas {
       void (*)(int, int, int, int, int, int, T, const T*, int, const T*, int, T, T*, int);
 
   std::string name_ = "own loops";
-  Function<float> single_ = nullptr;
-  Function<double> double_ = nullptr;
+  std::tuple<Function<float>, Function<double>> functions_{};
 };
+
+extern template void Blas::gemm(
+    const GemmShape&, float, const float*, const float*, float, float*) const;
+extern template void Blas::gemm(
+    const GemmShape&, double, const double*, const double*, double, double*) const;
 
 }  // namespace rondo::train

@@ -1,4 +1,4 @@
-// The model: its gradients against finite differences in fp64, recomputation, and products.
+// The model: its gradients against finite differences in fp64, recomputation, and e^x.
 #include "examples/train_gpt/gpt.h"
 
 #include <algorithm>
@@ -153,54 +153,6 @@ TEST(Gpt, LooksAtThePastOnly) {
   longer.tokens[4] = static_cast<std::uint8_t>((longer.tokens[4] + 1) % 11);
   EXPECT_NE(five, 5 * model.loss(longer, parameters));
   EXPECT_GT(five, four);
-}
-
-/// The product by definition.
-std::vector<double> naive(const GemmShape& s,
-                          const std::vector<double>& a,
-                          const std::vector<double>& b,
-                          std::vector<double> c) {
-  for (int i = 0; i < s.m; ++i) {
-    for (int j = 0; j < s.n; ++j) {
-      double sum = 0;
-      for (int k = 0; k < s.k; ++k) {
-        sum += a[static_cast<std::size_t>(s.a == Form::kPlain ? i * s.lda + k : k * s.lda + i)] *
-               b[static_cast<std::size_t>(s.b == Form::kPlain ? k * s.ldb + j : j * s.ldb + k)];
-      }
-      double& to = c[static_cast<std::size_t>(i * s.ldc + j)];
-      to = 2 * sum + 3 * to;
-    }
-  }
-  return c;
-}
-
-TEST(Blas, OwnLoopsAndLibraryMultiplyAlikeInAllForms) {
-  // Small whole numbers: every order of additions gives the same bits.
-  const auto numbers = [](std::size_t count, const char* name) {
-    RandomNumbers random(5, name);
-    std::vector<double> values(count);
-    for (double& value : values)
-      value = static_cast<double>(random.below(17)) - 8;
-    return values;
-  };
-  const std::vector<double> a = numbers(400, "a");
-  const std::vector<double> b = numbers(400, "b");
-  const std::vector<double> c = numbers(400, "c");
-  for (const Blas& blas : {Blas(), Blas::find()}) {
-    for (const Form formA : {Form::kPlain, Form::kTransposed}) {
-      for (const Form formB : {Form::kPlain, Form::kTransposed}) {
-        const GemmShape shape{formA, formB, 7, 9, 5, 13, 17, 11};
-        std::vector<double> result = c;
-        blas.gemm(shape, 2.0, a.data(), b.data(), 3.0, result.data());
-        EXPECT_EQ(result, naive(shape, a, b, c)) << blas.name();
-        const std::vector<float> floatA(a.begin(), a.end());
-        const std::vector<float> floatB(b.begin(), b.end());
-        std::vector<float> floatC(c.begin(), c.end());
-        blas.gemm(shape, 2.0F, floatA.data(), floatB.data(), 3.0F, floatC.data());
-        EXPECT_EQ(std::vector<double>(floatC.begin(), floatC.end()), result) << blas.name();
-      }
-    }
-  }
 }
 
 TEST(Exponential, IsWithinTwoUnitsInTheLastPlace) {

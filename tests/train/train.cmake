@@ -12,6 +12,17 @@ rondo_add_test(train_buckets_process_test LABELS train multiprocess fault
 rondo_add_test(train_gpt_test LABELS train
   SOURCES gpt_test.cc
   LIBRARIES rondo_train_gpt rondo_train rondo_static)
+# A library of the double's own, as cuBLAS is loaded at run time.
+add_library(rondo_cublas_double SHARED ${CMAKE_CURRENT_LIST_DIR}/cublas_double.cc)
+target_link_libraries(rondo_cublas_double PRIVATE rondo_build_flags)
+set_target_properties(rondo_cublas_double PROPERTIES OUTPUT_NAME cublas SOVERSION 13
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cublas_double)
+rondo_add_test(train_blas_test LABELS train
+  SOURCES blas_test.cc
+  LIBRARIES rondo_train_gpt rondo_train rondo_static GTest::gmock)
+add_dependencies(train_blas_test rondo_cublas_double)
+target_compile_definitions(train_blas_test PRIVATE
+  RONDO_CUBLAS_DOUBLE="$<TARGET_FILE:rondo_cublas_double>")
 rondo_add_test(train_data_test LABELS train
   SOURCES data_test.cc
   LIBRARIES rondo_train_gpt rondo_train rondo_static GTest::gmock)

@@ -1,0 +1,102 @@
+#include "tests/train/cublas_double.h"
+
+#include <cstddef>
+
+namespace rondo::testing {
+
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kInternalError = 14;  // CUBLAS_STATUS_INTERNAL_ERROR
+constexpr int kTranspose = 1;       // CUBLAS_OP_T
+
+/// Notes a call; whether it may go on.
+bool enter(const char* name) {
+  CublasDouble& state = *cublasDoubleState();
+  state.calls.emplace_back(name);
+  return static_cast<int>(state.calls.size()) != state.failing;
+}
+
+/// Element (row, column) of a matrix that is used as it lies, column by column, or transposed.
+template <class T>
+T at(const T* matrix, int leading, int form, int row, int column) {
+  const auto place = form == kTranspose ? column + row * std::ptrdiff_t{leading}
+                                        : row + column * std::ptrdiff_t{leading};
+  return matrix[place];
+}
+
+template <class T>
+struct Matrix {
+  const T* values;
+  int leading;
+  int form;
+};
+
+template <class T>
+void multiply(
+    int m, int n, int k, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int ldc) {
+  for (int row = 0; row < m; ++row) {
+    for (int column = 0; column < n; ++column) {
+      T sum{};
+      for (int i = 0; i < k; ++i)
+        sum += at(a.values, a.leading, a.form, row, i) * at(b.values, b.leading, b.form, i, column);
+      T& result = c[row + column * std::ptrdiff_t{ldc}];
+      result = alpha * sum + beta * result;
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+CublasDouble* cublasDoubleState() {
+  static CublasDouble state;
+  return &state;
+}
+
+int cublasCreate_v2(void** handle) {
+  if (!enter("cublasCreate_v2")) return kInternalError;
+  ++cublasDoubleState()->handles;
+  *handle = cublasDoubleState();
+  return kSuccess;
+}
+
+int cublasDestroy_v2(void* /*handle*/) {
+  --cublasDoubleState()->handles;
+  return enter("cublasDestroy_v2") ? kSuccess : kInternalError;
+}
+
+int cublasSetStream_v2(void* /*handle*/, void* stream) {
+  if (!enter("cublasSetStream_v2")) return kInternalError;
+  cublasDoubleState()->stream = stream;
+  return kSuccess;
+}
+
+int cublasGetVersion_v2(void* /*handle*/, int* version) {
+  if (!enter("cublasGetVersion_v2")) return kInternalError;
+  *version = 130000;
+  return kSuccess;
+}
+
+const char* cublasGetStatusName(int status) {
+  return status == kInternalError ? "CUBLAS_STATUS_INTERNAL_ERROR" : "CUBLAS_STATUS_SUCCESS";
+}
+
+const char* cublasGetStatusString(int /*status*/) {
+  return "as the double says";
+}
+
+#define RONDO_GEMM(symbol, T)                                                                     \
+  int symbol(void* handle, int formA, int formB, int m, int n, int k, const T* alpha, const T* a, \
+             int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {                        \
+    if (!enter(#symbol) || handle == nullptr) return kInternalError;                              \
+    multiply<T>(m, n, k, *alpha, {a, lda, formA}, {b, ldb, formB}, *beta, c, ldc);                \
+    return kSuccess;                                                                              \
+  }
+RONDO_GEMM(cublasSgemm_v2, float)
+RONDO_GEMM(cublasDgemm_v2, double)
+#undef RONDO_GEMM
+}
+
+}  // namespace rondo::testing
