@@ -42,4 +42,6 @@ if(Python3_FOUND)
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/command_test.py
         $<TARGET_FILE:rondo_train_command> ${check})
   endforeach()
+  rondo_add_command_test(train_pytorch_report LABELS train
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/pytorch_report_test.py)
 endif()
