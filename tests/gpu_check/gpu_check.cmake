@@ -19,6 +19,7 @@ add_executable(rondo_gpu_check
   ${CMAKE_CURRENT_LIST_DIR}/options.cc
   ${CMAKE_CURRENT_LIST_DIR}/process_rank.cc
   ${CMAKE_CURRENT_LIST_DIR}/processes.cc
+  ${CMAKE_CURRENT_LIST_DIR}/products.cc
   ${CMAKE_CURRENT_LIST_DIR}/rank_team.cc
   ${CMAKE_CURRENT_LIST_DIR}/report.cc
   ${CMAKE_CURRENT_LIST_DIR}/sanitizer.cc
@@ -26,7 +27,7 @@ add_executable(rondo_gpu_check
   ${CMAKE_CURRENT_LIST_DIR}/watchdog.cc
   ${PROJECT_SOURCE_DIR}/tests/collective/reference.cc
   ${PROJECT_SOURCE_DIR}/tests/collective/test_inputs.cc)
-target_link_libraries(rondo_gpu_check PRIVATE rondo_cli_parts rondo_build_flags)
+target_link_libraries(rondo_gpu_check PRIVATE rondo_cli_parts rondo_train_gpt rondo_build_flags)
 # It finds the libsodium that the bundle has beside it.
 set_target_properties(rondo_gpu_check PROPERTIES
   OUTPUT_NAME rondo-gpu-check
@@ -42,11 +43,12 @@ set_target_properties(rondo_nccl_double PROPERTIES OUTPUT_NAME nccl SOVERSION 2
 
 # Each sees to one promise of the program; the head of gpu_check_test.py says how to run one.
 if(Python3_FOUND)
-  foreach(check IN ITEMS correctness several_gpus processes figures nccl wrong_bit failing_call stuck
+  foreach(check IN ITEMS correctness several_gpus processes figures nccl products wrong_bit
+      failing_call stuck
       crash cut out_of_time no_driver sanitizer usage)
     rondo_add_command_test(gpu_check_${check} LABELS cuda_emulated
       COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/gpu_check_test.py
         $<TARGET_FILE:rondo_gpu_check> $<TARGET_FILE_DIR:rondo_driver_double>
-        $<TARGET_FILE_DIR:rondo_nccl_double> ${check})
+        $<TARGET_FILE_DIR:rondo_nccl_double> $<TARGET_FILE_DIR:rondo_cublas_double> ${check})
   endforeach()
 endif()

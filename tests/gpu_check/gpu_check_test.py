@@ -1,7 +1,7 @@
 """Runs rondo-gpu-check on emulated GPUs and looks at what it reports, above all of what is wrong.
 
-usage: gpu_check_test.py PROGRAM DRIVER_FOLDER NCCL_FOLDER CHECK, where CHECK is the name of a
-function below. DRIVER_FOLDER has the driver double, NCCL_FOLDER the double of NCCL.
+usage: gpu_check_test.py PROGRAM DRIVER_FOLDER NCCL_FOLDER CUBLAS_FOLDER CHECK, where CHECK is the
+name of a function below. DRIVER_FOLDER has the driver double, the others those of NCCL and cuBLAS.
 """
 
 import json
@@ -18,6 +18,7 @@ PASSED, FAILED, USAGE, NOTHING_RUN, CUT = range(5)
 program = ""
 driver_folder = ""
 nccl_folder = ""
+cublas_folder = ""
 
 
 def environment(gpus=1, libraries=(), **variables):
@@ -121,6 +122,22 @@ def nccl():
         report, found = check("smoke", "nccl", libraries=[folder])
     assert found["nccl"]["state"] == "not run" and "libnccl.so.2" in found["nccl"]["reason"], report
     assert report["verdict"] == "passed", report
+
+
+def products():
+    """cuBLAS multiplies right where it is; a wrong element is found; without it the section says why."""
+    _, found = check("products", libraries=[cublas_folder])
+    assert all_done(found["products"]) and found["products"]["checks"]["planned"] == 8, found
+    assert found["products"]["rows"] == [{"library": "cuBLAS 130000"}], found
+    _, found = check("products", libraries=[cublas_folder], expect=FAILED, RONDOTEST_WRONG_PRODUCT="3")
+    assert found["products"]["checks"]["failed"] == 1, found
+    assert "wrong result" in found["products"]["failures"][0], found
+    with tempfile.TemporaryDirectory() as folder:
+        for version in (12, 13):
+            with open(os.path.join(folder, f"libcublas.so.{version}"), "w", encoding="ascii") as file:
+                file.write("no library")
+        report, found = check("smoke", "products", libraries=[folder])
+    assert found["products"]["state"] == "not run" and "cuBLAS" in found["products"]["reason"], report
 
 
 def wrong_bit():
@@ -234,6 +251,6 @@ def usage():
 
 
 if __name__ == "__main__":
-    program, driver_folder, nccl_folder, name = sys.argv[1:]
+    program, driver_folder, nccl_folder, cublas_folder, name = sys.argv[1:]
     globals()[name]()
     print(f"{name}: as promised")

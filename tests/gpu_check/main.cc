@@ -32,6 +32,7 @@ constexpr Part kParts[] = {
     {"matrix8", 0.15, checkMatrixOfEight},
     {"graphs", 0.04, checkGraphs},
     {"processes", 0.08, checkProcesses},
+    {"products", 0.02, checkProducts},
     {"memcheck", 0.10, checkUnderMemcheck},
     {"latency", 0.04, measureLatency},
     {"bandwidth", 0.18, measureBandwidth},

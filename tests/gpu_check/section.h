@@ -42,6 +42,7 @@ void checkMatrixOfFour(const Section& section);
 void checkMatrixOfEight(const Section& section);
 void checkGraphs(const Section& section);
 void checkProcesses(const Section& section);
+void checkProducts(const Section& section);
 void checkUnderMemcheck(const Section& section);
 void checkUnderRacecheck(const Section& section);
 void checkUnderSynccheck(const Section& section);

@@ -1,6 +1,7 @@
 #include "tests/train/cublas_double.h"
 
 #include <cstddef>
+#include <cstdlib>
 
 namespace rondo::testing {
 
@@ -15,6 +16,13 @@ bool enter(const char* name) {
   CublasDouble& state = *cublasDoubleState();
   state.calls.emplace_back(name);
   return static_cast<int>(state.calls.size()) != state.failing;
+}
+
+/// Whether this product, counted from 1, is the one that shall be wrong.
+bool spoils() {
+  static int products = 0;
+  const char* wrong = std::getenv("RONDOTEST_WRONG_PRODUCT");  // NOLINT(concurrency-mt-unsafe)
+  return wrong != nullptr && std::atoi(wrong) == ++products;
 }
 
 /// Element (row, column) of a matrix that is used as it lies, column by column, or transposed.
@@ -44,6 +52,7 @@ void multiply(
       result = alpha * sum + beta * result;
     }
   }
+  if (spoils()) c[0] += T{1};
 }
 
 }  // namespace

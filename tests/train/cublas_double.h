@@ -1,4 +1,5 @@
 // A cuBLAS that multiplies in memory of the host, by definition, and says what it was asked for.
+// RONDOTEST_WRONG_PRODUCT=n has the n-th product be wrong.
 #pragma once
 
 #include <string>
