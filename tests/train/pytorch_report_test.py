@@ -13,10 +13,10 @@ RUN = {"run": "a", "date": "2026-01-02 03:04 UTC", "commit": "none", "command": 
        "pytorch": "2.0"}
 
 
-def training(library, way, rate, round_number=0):
+def training(library, way, rate, round_number=0, kernels=None):
     exposed = {"own_exposed": 0.05} if library == "rondo" else {}
-    return {"rate": rate, "loss": 2.5, "run": "a", "shape": "small", "library": library, "way": way, "steps": 9,
-            "ranks": 2, "round": round_number, "load": 0.5, **exposed}
+    return {"rate": rate, "loss": 2.5, "run": "a", "shape": "small", "kernels": kernels, "library": library,
+            "way": way, "steps": 9, "ranks": 2, "round": round_number, "load": 0.5, **exposed}
 
 
 class ReportTest(unittest.TestCase):
@@ -48,6 +48,12 @@ class ReportTest(unittest.TestCase):
     def test_what_was_not_measured_is_not_there(self):
         text = self.report([training("rondo", "alone", 10), training("rondo", "zero3", 8)]).stdout
         self.assertIn("| and parameters | zero3 | 8 | 20 (20 to 20) | 5 | FSDP | - | - | - |", text)
+
+    def test_kernels_have_tables_of_their_own(self):
+        text = self.report([training("rondo", "alone", 10), training("rondo", "alone", 8, kernels="Haswell")]).stdout
+        self.assertIn("alone | 10 |", text)
+        self.assertIn("**small, OpenBLAS' kernels for Haswell**", text)
+        self.assertIn("alone | 8 |", text)
 
     def test_a_page_without_markers_is_refused(self):
         page = self.folder / "page.md"
