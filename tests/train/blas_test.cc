@@ -81,22 +81,23 @@ class DeviceBlasTest : public ::testing::Test {
  protected:
   DeviceBlasTest() {
     void* library = ::dlopen(RONDO_CUBLAS_DOUBLE, RTLD_NOW | RTLD_LOCAL);
-    testing::CublasDouble* (*state)() = nullptr;
-    if (library != nullptr && findFunction(library, "cublasDoubleState", state)) double_ = state();
+    testing::CublasDouble* (*stateOf)() = nullptr;
+    if (library != nullptr && findFunction(library, "cublasDoubleState", stateOf))
+      state_ = stateOf();
   }
 
   void SetUp() override {
-    ASSERT_NE(double_, nullptr);
-    *double_ = {};
+    ASSERT_NE(state_, nullptr);
+    *state_ = {};
   }
 
   static constexpr std::array<const char*, 1> kDouble{RONDO_CUBLAS_DOUBLE};
-  testing::CublasDouble* double_ = nullptr;
+  testing::CublasDouble* state_ = nullptr;
 };
 
 TEST_F(DeviceBlasTest, MultipliesInAllForms) {
   expectProductsOf(DeviceBlas(nullptr, kDouble));
-  EXPECT_EQ(double_->handles, 0);
+  EXPECT_EQ(state_->handles, 0);
 }
 
 TEST_F(DeviceBlasTest, MakesOneHandleOnItsStreamAndGivesItBack) {
@@ -104,13 +105,13 @@ TEST_F(DeviceBlasTest, MakesOneHandleOnItsStreamAndGivesItBack) {
   {
     const DeviceBlas products(reinterpret_cast<rondoStream_t>(&somewhere), kDouble);
     EXPECT_EQ(products.name(), "cuBLAS 130000");
-    EXPECT_EQ(double_->stream, &somewhere);
+    EXPECT_EQ(state_->stream, &somewhere);
     const float one = 1;
     float result = 0;
     products.gemm({Form::kPlain, Form::kPlain, 1, 1, 1, 1, 1, 1}, 1.0F, &one, &one, 0.0F, &result);
     EXPECT_EQ(result, 1);
   }
-  EXPECT_THAT(double_->calls,
+  EXPECT_THAT(state_->calls,
               ElementsAre("cublasCreate_v2", "cublasSetStream_v2", "cublasGetVersion_v2",
                           "cublasSgemm_v2", "cublasDestroy_v2"));
 }
@@ -119,8 +120,8 @@ TEST_F(DeviceBlasTest, EachCallThatFailsIsAnErrorInItsWordsAndNothingIsLeft) {
   const std::array whats{"making a handle", "setting its stream", "asking for its version",
                          "multiplying"};
   for (std::size_t call = 0; call < whats.size(); ++call) {
-    *double_ = {};
-    double_->failing = static_cast<int>(call) + 1;
+    *state_ = {};
+    state_->failing = static_cast<int>(call) + 1;
     const auto use = [] {
       const DeviceBlas products(nullptr, kDouble);
       double value = 1;
@@ -131,7 +132,7 @@ TEST_F(DeviceBlasTest, EachCallThatFailsIsAnErrorInItsWordsAndNothingIsLeft) {
         use, Throws<Error>(Property(&Error::what,
                                     HasSubstr(std::string("cuBLAS, ") + whats[call] +
                                               ": CUBLAS_STATUS_INTERNAL_ERROR (as the double"))));
-    EXPECT_EQ(double_->handles, 0) << whats[call];
+    EXPECT_EQ(state_->handles, 0) << whats[call];
   }
 }
 

@@ -34,19 +34,24 @@ T at(const T* matrix, int leading, int form, int row, int column) {
 }
 
 template <class T>
-struct Matrix {
+struct Operand {
   const T* values;
   int leading;
   int form;
 };
 
+struct Sizes {
+  int m, n, k;
+};
+
+/// C of leading dimension `ldc` becomes alpha A B + beta C.
 template <class T>
-void multiply(
-    int m, int n, int k, T alpha, const Matrix<T>& a, const Matrix<T>& b, T beta, T* c, int ldc) {
-  for (int row = 0; row < m; ++row) {
-    for (int column = 0; column < n; ++column) {
+void multiply(const Sizes& sizes, T alpha, const Operand<T> (&of)[2], T beta, T* c, int ldc) {
+  const auto& [a, b] = of;
+  for (int row = 0; row < sizes.m; ++row) {
+    for (int column = 0; column < sizes.n; ++column) {
       T sum{};
-      for (int i = 0; i < k; ++i)
+      for (int i = 0; i < sizes.k; ++i)
         sum += at(a.values, a.leading, a.form, row, i) * at(b.values, b.leading, b.form, i, column);
       T& result = c[row + column * std::ptrdiff_t{ldc}];
       result = alpha * sum + beta * result;
@@ -100,7 +105,7 @@ const char* cublasGetStatusString(int /*status*/) {
   int symbol(void* handle, int formA, int formB, int m, int n, int k, const T* alpha, const T* a, \
              int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {                        \
     if (!enter(#symbol) || handle == nullptr) return kInternalError;                              \
-    multiply<T>(m, n, k, *alpha, {a, lda, formA}, {b, ldb, formB}, *beta, c, ldc);                \
+    multiply<T>({m, n, k}, *alpha, {{a, lda, formA}, {b, ldb, formB}}, *beta, c, ldc);            \
     return kSuccess;                                                                              \
   }
 RONDO_GEMM(cublasSgemm_v2, float)
