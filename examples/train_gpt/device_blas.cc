@@ -16,7 +16,7 @@ namespace {
 constexpr int kNoTranspose = 0;
 constexpr int kTranspose = 1;
 
-constexpr std::array kLibraries{"libcublas.so.13", "libcublas.so.12"};
+constexpr std::array kCublasLibraries{"libcublas.so.13", "libcublas.so.12"};
 
 int cublasForm(Form form) {
   return form == Form::kPlain ? kNoTranspose : kTranspose;
@@ -81,7 +81,7 @@ void DeviceBlas::Library::fill(void* library, const char* name) {
 }
 
 std::span<const char* const> DeviceBlas::libraries() {
-  return kLibraries;
+  return kCublasLibraries;
 }
 
 DeviceBlas::DeviceBlas(rondoStream_t stream, std::span<const char* const> libraries)

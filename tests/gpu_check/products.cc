@@ -45,7 +45,7 @@ struct DeviceMatrices {
   }
 };
 
-struct Bench {
+struct ProductBench {
   const Section& section;
   const Gpu& gpu;
   const GpuStream& stream;
@@ -53,7 +53,7 @@ struct Bench {
 };
 
 template <class T>
-Status multiplyOnGpu(const Bench& bench,
+Status multiplyOnGpu(const ProductBench& bench,
                      const GemmShape& shape,
                      const std::vector<T>& a,
                      const std::vector<T>& b,
@@ -85,7 +85,7 @@ Status multiplyOnGpu(const Bench& bench,
 }
 
 template <class T>
-Status compare(const Bench& bench, const GemmShape& shape) {
+Status compare(const ProductBench& bench, const GemmShape& shape) {
   const std::vector<T> a = wholeNumbers<T>("a", 1U << 14U);
   const std::vector<T> b = wholeNumbers<T>("b", 17);
   const std::vector<T> before = wholeNumbers<T>("c", 17);
@@ -105,7 +105,7 @@ std::string formText(Form form) {
   return form == Form::kPlain ? "plain" : "transposed";
 }
 
-void checkForms(const Bench& bench) {
+void checkForms(const ProductBench& bench) {
   constexpr Form kForms[] = {Form::kPlain, Form::kTransposed};
   bench.section.report.expect(8);
   for (const Form formA : kForms) {
