@@ -2,18 +2,9 @@
 
 #include <utility>
 
+#include "src/cuda/patience.h"
+
 namespace rondo::cuda {
-
-namespace {
-
-/// Of ranks that share no memory news come only when they are asked for.
-constexpr std::chrono::milliseconds kBetweenQuestions{10};
-
-/// For a kernel to end by what a lost peer has left: far more than it takes even with processors
-/// that many threads share, little enough for who waits to hear of the loss.
-constexpr std::chrono::milliseconds kTimeToEnd{2000};
-
-}  // namespace
 
 DeviceJudge::DeviceJudge(
     int rank, int ranks, std::shared_ptr<RankGroup> group, Pump& pump, const Config& config)

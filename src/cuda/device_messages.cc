@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/memory_order.h"
+#include "src/cuda/patience.h"
 #include "src/message_stall.h"
 #include "src/stall.h"
 
@@ -14,12 +15,6 @@ namespace rondo::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Of ranks that share no memory news come only when they are asked for.
-constexpr std::chrono::milliseconds kBetweenQuestions{10};
-
-/// For a kernel to end by what a peer that is gone has left, as for collectives.
-constexpr std::chrono::milliseconds kTimeToEnd{2000};
 
 std::span<device::Report> reportsOf(const MessageTables& tables) {
   return {tables.reports.onHost<device::Report>(), static_cast<std::size_t>(tables.lanes)};
