@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kCacheLineBytes = 64;
 
 /// Bytes of a slot unless configured: large enough that a step's fixed cost does not show, small
-/// enough that four of them stay in a 512 KiB second-level cache (measured: docs/performance.md).
-constexpr std::size_t kDefaultSlotBytes = 131072;
+/// enough that four of them stay in a 512 KiB second-level cache.
+constexpr std::size_t kDefaultSlotBytes = 65536;
 constexpr std::uint32_t kDefaultSlots = 4;
 
 /// Bytes of a slot unless configured: fewer where the least of connections with every other rank,

@@ -30,12 +30,12 @@ PlanSettings forcing(Collective collective, std::string_view name) {
 /// slots may take, however many ranks there are.
 TEST(PlanFacts, SlotsAreSmallerWhereRanksAreMany) {
   const Config config;
-  EXPECT_EQ(planFacts(2, 2, config).slotBytes, 131072U);
-  EXPECT_EQ(planFacts(30, 2, config).slotBytes, 131072U);
-  for (const int ranks : {40, 64, 65, 100, 128, 500, 900}) {
+  EXPECT_EQ(planFacts(2, 2, config).slotBytes, 65536U);
+  EXPECT_EQ(planFacts(60, 2, config).slotBytes, 65536U);
+  for (const int ranks : {64, 65, 100, 128, 500, 900}) {
     const std::size_t slotBytes = planFacts(ranks, 2, config).slotBytes;
     const auto connections = 2 * static_cast<std::size_t>(ranks - 1);
-    EXPECT_LT(slotBytes, 131072U);
+    EXPECT_LT(slotBytes, 65536U);
     EXPECT_EQ(slotBytes % 64, 0U);
     EXPECT_LE(connections * connectionBytes({slotBytes, kFewestSlots}), config.slotMemoryBytes / 2);
   }
@@ -44,7 +44,7 @@ TEST(PlanFacts, SlotsAreSmallerWhereRanksAreMany) {
 TEST(PlanFacts, SlotsAreAsLargeAsAskedForOrAsThereIsNoLimit) {
   Config config;
   config.slotMemoryBytes = 0;
-  EXPECT_EQ(planFacts(1000, 2, config).slotBytes, 131072U);
+  EXPECT_EQ(planFacts(1000, 2, config).slotBytes, 65536U);
   config.slotMemoryBytes = 1;
   EXPECT_EQ(planFacts(1000, 2, config).slotBytes, kPageBytes / 2);
   config.chunkBytes = 1 << 20;
