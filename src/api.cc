@@ -219,11 +219,8 @@ Caller callerOf(const Communicator& communicator) {
 
 // What calls communicators on devices cannot make yet.
 
-Status checkOnDevice(const RawCall&, Caller) {
-  return {};
-}
-
-Status checkOnDevice(const RawVariedCall&, Caller) {
+template <class Raw>
+Status checkOnDevice(const Raw&, Caller) {
   return {};
 }
 

@@ -103,10 +103,10 @@ class Communicator {
   /// Launches messages, of a communicator on a device, as one group on `stream`. The first ones
   /// between two ranks return when both have made them.
   /// @errors InvalidArgument, InvalidUsage, NotSupported (nothing was sent); those of run()
-  Status runMessages(std::vector<MessageCall> calls, rondoStream_t stream);
+  Status runMessages(std::span<const MessageCall> calls, rondoStream_t stream);
 
   /// The same for a caller that has been given a turn of order().
-  Status runMessagesInTurn(std::vector<MessageCall> calls, rondoStream_t stream);
+  Status runMessagesInTurn(std::span<const MessageCall> calls, rondoStream_t stream);
 
   /// In which its operations are carried out.
   const std::shared_ptr<OperationOrder>& order() const { return order_; }
@@ -256,7 +256,7 @@ class Communicator {
   /// `call` with a factor that was read from the device, if it is there.
   Result<CollectiveCall> withFactor(CollectiveCall call, rondoStream_t stream) const;
   Status warmUpDeviceMessages(int peer, bool sends);
-  Status launchMessages(std::vector<MessageCall> calls, rondoStream_t stream);
+  Status launchMessages(std::span<const MessageCall> calls, rondoStream_t stream);
   /// Connects this rank's device with those of the list's peers that it had no messages with.
   Status connectMessages(const MessageList& list);
   Status swapWith(const MessageList& list,

@@ -1,6 +1,7 @@
 // The part of a communicator that makes messages from rank to rank on a device. On host memory they
 // are made by groups (src/group_member.h), which also carry what ranks tell each other here.
 #include <new>
+#include <span>
 #include <utility>
 
 #include "src/communicator.h"
@@ -8,18 +9,19 @@
 
 namespace rondo {
 
-Status Communicator::runMessages(std::vector<MessageCall> calls, rondoStream_t stream) {
+Status Communicator::runMessages(std::span<const MessageCall> calls, rondoStream_t stream) {
   const OperationOrder::Turn turn = order_->waitTurn();
-  return runMessagesInTurn(std::move(calls), stream);
+  return runMessagesInTurn(calls, stream);
 }
 
-Status Communicator::runMessagesInTurn(std::vector<MessageCall> calls, rondoStream_t stream) try {
+Status Communicator::runMessagesInTurn(std::span<const MessageCall> calls,
+                                       rondoStream_t stream) try {
   if (finalized_) return finalizedAlready();
   if (host::flagRaised(group_->failedFlag())) return failAll(group_->failure());
   std::vector<int> peers;
   for (const MessageCall& call : calls)
     peers.push_back(call.peer);
-  Status launched = launchMessages(std::move(calls), stream);
+  Status launched = launchMessages(calls, stream);
   if (launched.ok()) return launched;
   if (!losesOnlyTheCall(launched.code())) return failAll(launched);
   noteRejectedMessages(peers, launched);
@@ -30,9 +32,9 @@ Status Communicator::runMessagesInTurn(std::vector<MessageCall> calls, rondoStre
   return failAll(Status::outOfMemory("rank {}: no memory for a group of messages", rank_));
 }
 
-Status Communicator::launchMessages(std::vector<MessageCall> calls, rondoStream_t stream) {
+Status Communicator::launchMessages(std::span<const MessageCall> calls, rondoStream_t stream) {
   RONDO_RETURN_IF_ERROR(device_->checkMessages(calls, stream));
-  Result<MessageList> list = MessageList::make(std::move(calls), rank_);
+  Result<MessageList> list = MessageList::make(calls, rank_);
   RONDO_RETURN_IF_ERROR(list.status());
   list->count(deviceMessages_);
   group_->record(rank_).beginMessages();
@@ -84,7 +86,7 @@ Status Communicator::warmUpDeviceMessages(int peer, bool sends) {
   MessageCall call;
   call.sends = sends;
   call.peer = peer;
-  Result<MessageList> list = MessageList::make({call}, rank_);
+  Result<MessageList> list = MessageList::make(std::span(&call, 1), rank_);
   RONDO_RETURN_IF_ERROR(list.status());
   const Status made = connectMessages(*list);
   return made.ok() ? made : failAll(made);

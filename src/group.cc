@@ -232,7 +232,7 @@ Status CallGroup::runMessage(Communicator& communicator,
                              HostStream* stream,
                              rondoStream_t onDevice) {
   if (communicator.onDevice()) {
-    if (stream == nullptr) return communicator.runMessages({call}, onDevice);
+    if (stream == nullptr) return communicator.runMessages(std::span(&call, 1), onDevice);
     issueMessages(communicator, {call}, onDevice, *stream);
     return {};
   }

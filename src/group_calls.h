@@ -32,6 +32,7 @@ struct GroupCalls {
     collectives.clear();
     messages.clear();
     messageStream = nullptr;
+    insteadOf = nullptr;
     refusedPeers.clear();
   }
 

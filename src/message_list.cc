@@ -1,17 +1,21 @@
 #include "src/message_list.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rondo {
 
-MessageList::MessageList(std::vector<MessageCall> calls, int rank)
-    : calls_(std::move(calls)), rank_(rank), numbers_(calls_.size(), 1) {
+MessageList::MessageList(std::span<const MessageCall> calls, int rank)
+    : order_(calls.size()), rank_(rank), numbers_(calls.size(), 1) {
   // Both ends alike, so that among messages that fit together none has to be put aside.
-  std::ranges::stable_sort(calls_, {}, &MessageCall::tag);
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::ranges::stable_sort(order_, {}, [&](std::size_t call) { return calls[call].tag; });
+  for (const std::size_t call : order_)
+    calls_.push_back(calls[call]);
 }
 
-Result<MessageList> MessageList::make(std::vector<MessageCall> calls, int rank) {
-  MessageList list(std::move(calls), rank);
+Result<MessageList> MessageList::make(std::span<const MessageCall> calls, int rank) {
+  MessageList list(calls, rank);
   RONDO_RETURN_IF_ERROR(list.pairOwn());
   return list;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,13 +40,16 @@ class MessageList {
 
   /// @param calls in the order in which they were issued
   /// @errors InvalidArgument: messages to the rank itself do not fit together
-  static Result<MessageList> make(std::vector<MessageCall> calls, int rank);
+  static Result<MessageList> make(std::span<const MessageCall> calls, int rank);
 
   /// Gives the messages their numbers: they are going to be made.
   void count(MessageCounts& counts);
 
   /// Sorted by tag, else in the order in which they were issued.
   const std::vector<MessageCall>& calls() const { return calls_; }
+
+  /// By place in calls(): the place of the call among those that were issued.
+  const std::vector<std::size_t>& order() const { return order_; }
 
   int rank() const { return rank_; }
 
@@ -69,10 +73,11 @@ class MessageList {
   }
 
  private:
-  MessageList(std::vector<MessageCall> calls, int rank);
+  MessageList(std::span<const MessageCall> calls, int rank);
 
   Status pairOwn();
 
+  std::vector<std::size_t> order_;
   std::vector<MessageCall> calls_;
   int rank_;
   std::vector<std::uint64_t> numbers_;  // by message

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 namespace rondo {
 
 namespace {
-
-/// Lanes that the rounds of a group are dealt out over: a rank that waits in one round goes on in
-/// others. The same on all ranks, since it decides which rounds wait for which.
-constexpr int kMessageLanes = 4;
 
 /// Groups that are kept prepared: what a pipeline sends and receives in one step, or as much of a
 /// program that has no such steps as is worth to be looked through.
@@ -25,16 +20,10 @@ MessageState::MessageState(int ranks) : inboxes(static_cast<std::size_t>(ranks))
 
 MessageState::~MessageState() = default;
 
-MessageOperation::MessageOperation(MessageList list,
-                                   std::span<const MessageCall> calls,
-                                   const Place& place,
-                                   MessageState& state)
-    : order_(calls.size()), list_(std::move(list)), place_(place), state_(&state) {
-  // As the list is sorted.
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::ranges::stable_sort(order_, {}, [&](std::size_t call) { return calls[call].tag; });
-  for (const std::size_t call : order_)
-    memories_.push_back({nullptr, nullptr, calls[call].label()});
+MessageOperation::MessageOperation(MessageList list, const Place& place, MessageState& state)
+    : list_(std::move(list)), place_(place), state_(&state) {
+  for (const MessageCall& call : list_.calls())
+    memories_.push_back({nullptr, nullptr, call.label()});
 }
 
 Result<MessageOperation*> MessageOperation::prepare(std::span<const MessageCall> calls,
@@ -58,10 +47,9 @@ Result<std::unique_ptr<MessageOperation>> MessageOperation::make(std::span<const
                                                                  const Place& place,
                                                                  ConnectionEnds& ends,
                                                                  MessageState& state) {
-  Result<MessageList> list = MessageList::make({calls.begin(), calls.end()}, place.rank);
+  Result<MessageList> list = MessageList::make(calls, place.rank);
   RONDO_RETURN_IF_ERROR(list.status());
-  std::unique_ptr<MessageOperation> operation(
-      new MessageOperation(*std::move(list), calls, place, state));
+  std::unique_ptr<MessageOperation> operation(new MessageOperation(*std::move(list), place, state));
   RONDO_RETURN_IF_ERROR(operation->bindLanes(ends));
   return operation;
 }
@@ -71,7 +59,7 @@ bool MessageOperation::fits(std::span<const MessageCall> calls) const {
   if (calls.size() != list_.calls().size()) return false;
   for (std::size_t message = 0; message < calls.size(); ++message) {
     const MessageCall& own = list_.calls()[message];
-    const MessageCall& other = calls[order_[message]];
+    const MessageCall& other = calls[list_.order()[message]];
     const bool same = own.sends == other.sends && own.peer == other.peer &&
                       memories_[message].label.word() == other.label().word();
     if (!same) return false;
@@ -81,7 +69,7 @@ bool MessageOperation::fits(std::span<const MessageCall> calls) const {
 
 void MessageOperation::start(std::span<const MessageCall> calls) {
   for (std::size_t message = 0; message < calls.size(); ++message) {
-    const MessageCall& call = calls[order_[message]];
+    const MessageCall& call = calls[list_.order()[message]];
     memories_[message].source = static_cast<const std::byte*>(call.source);
     memories_[message].target = static_cast<std::byte*>(call.target);
   }

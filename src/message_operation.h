@@ -80,10 +80,7 @@ class MessageOperation {
   std::string describeAside(std::size_t message) const;
 
  private:
-  MessageOperation(MessageList list,
-                   std::span<const MessageCall> calls,
-                   const Place& place,
-                   MessageState& state);
+  MessageOperation(MessageList list, const Place& place, MessageState& state);
 
   static Result<std::unique_ptr<MessageOperation>> make(std::span<const MessageCall> calls,
                                                         const Place& place,
@@ -94,7 +91,6 @@ class MessageOperation {
   void start(std::span<const MessageCall> calls);
   bool copyOwnMessages();
 
-  std::vector<std::size_t> order_;  // of messages as in the list: which of the calls
   MessageList list_;
   std::vector<host::MessageMemory> memories_;
 

@@ -28,6 +28,10 @@
 
 namespace rondo {
 
+/// Lanes that the rounds of a group are dealt out over: a rank that waits in one round goes on in
+/// others. The same on all ranks, since it decides which rounds wait for which.
+inline constexpr int kMessageLanes = 4;
+
 /// The round of messages from rank `from` to rank `to`; 0 for a rank's messages to itself.
 RONDO_HD constexpr int messageRound(int from, int to, int ranks) {
   return ringRank(to, -from, ranks);

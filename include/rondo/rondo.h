@@ -1000,11 +1000,14 @@ RONDO_EXPORT rondoResult_t rondoErrorFeedbackLoad(rondoErrorFeedback_t feedback,
 
 /// Sends `count` elements to rank `peer`, which receives them with rondoRecv. The k-th message that
 /// a rank sends to another one is the k-th that the other receives from it; both must give the same
-/// type and count. Other ranks need not know. On devices the first message between two ranks
-/// returns when both have made theirs, or rondoCommWarmUp; ranks that share a GPU need a stream
-/// each. By itself the call is a group of one (rondoGroupStart): it returns when `send` may be
-/// changed, which may be before the peer has called, or only after it; never rely on the one or the
-/// other. Two ranks that send to each other make both calls of each in one group.
+/// type and count. Other ranks need not know.
+///
+/// By itself the call is a group of one (rondoGroupStart): it returns when `send` may be changed,
+/// which may be before the peer has called, or only after it; never rely on the one or the other.
+/// Two ranks that send to each other make both calls of each in one group.
+///
+/// On devices the first message between two ranks returns when both have made theirs, or
+/// rondoCommWarmUp; ranks that share a GPU need a stream each.
 /// @param send   `count` elements.
 /// @param count  elements; 0 is legal, and still is a message, which the peer receives with count
 /// 0.

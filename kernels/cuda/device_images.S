@@ -1,6 +1,6 @@
-// The images of device_images.h, and that of messages, in the section where cuobjdump looks for them: `cuobjdump -lelf`
-// of the finished library lists the machine code in it. The folder of the files is on the include
-// path.
+// The images of device_images.h, and that of messages, in the section where cuobjdump looks for
+// them: `cuobjdump -lelf` of the finished library lists the machine code in it. The folder of the
+// files is on the include path.
 #include "kernels/cuda/device_images.h"
 
     .section .nv_fatbin, "a", @progbits

@@ -1,6 +1,6 @@
 // What the host hands to the kernel of messages from rank to rank: plain data, as
 // kernels/cuda/launch.h has it for collectives. The tables are made for one launch
-// (src/cuda/message_table_memory.h); positions in connections are in the ends, as everywhere.
+// (src/cuda/message_tables.h); positions in connections are in the ends, as everywhere.
 //
 //     MessageArgs --- lanes[b] (MessageLane) --- send[r], recv[r] (End), messages[m] (Message)
 //

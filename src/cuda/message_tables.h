@@ -16,10 +16,6 @@
 
 namespace rondo::cuda {
 
-/// Lanes of a group, as on host memory (src/message_operation.cc): a rank that waits in one round
-/// goes on in others. The same on all ranks.
-inline constexpr int kMessageLanes = 4;
-
 /// One place, and what a launch has put there.
 struct MessageTables {
   Memory tables;
