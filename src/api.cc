@@ -217,20 +217,6 @@ Caller callerOf(const Communicator& communicator) {
   return {communicator.rank(), communicator.ranks(), communicator.onDevice()};
 }
 
-// What calls communicators on devices cannot make yet.
-
-template <class Raw>
-Status checkOnDevice(const Raw&, Caller) {
-  return {};
-}
-
-Status checkOnDevice(const RawCompressedCall& raw, Caller caller) {
-  return Status::notSupported(
-      "rank {} compressed {} on a communicator of CUDA devices; only host communicators compress "
-      "yet",
-      caller.rank, collectiveName(raw.collective));
-}
-
 /// @tparam Raw RawCall, RawVariedCall or RawCompressedCall
 template <class Raw>
 rondoResult_t runCollective(const char* function,
@@ -242,10 +228,8 @@ rondoResult_t runCollective(const char* function,
     const Result<HostStream*> queue =
         hostStream(communicator, collectiveName(raw.collective), stream);
     if (!queue.ok()) return communicator.reject(queue.status());
-    const Caller caller = callerOf(communicator);
-    const Status able = communicator.onDevice() ? checkOnDevice(raw, caller) : Status{};
-    if (!able.ok()) return communicator.reject(able);
-    const Result<CollectiveCall> call = checkArguments(raw, caller, communicator.reductions());
+    const Result<CollectiveCall> call =
+        checkArguments(raw, callerOf(communicator), communicator.reductions());
     if (!call.ok()) return communicator.reject(call.status());
     return dispatch(communicator, comm, *call, stream, *queue, inProgress);
   };

@@ -29,6 +29,11 @@ class CodedBlocks {
   /// Of all ranks' parts, if a buffer holds one per rank; valid as long as this object.
   Layout layout() const;
 
+  /// By rank, where a buffer holds a part per rank: its blocks, and those before it.
+  const std::vector<std::size_t>& counts() const { return counts_; }
+
+  const std::vector<std::size_t>& offsets() const { return offsets_; }
+
   /// Whether the parts of all ranks have equally many blocks, so that channels can share them out.
   bool uniform() const { return tensors_.empty() || !perRank_; }
 

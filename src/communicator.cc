@@ -440,13 +440,24 @@ Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t strea
   if (!checked.ok()) return failOrReject(checked);
   const Result<CollectiveCall> ready = withFactor(call, stream);
   if (!ready.ok()) return failOrReject(ready.status());
-  const Result<Plan> plan = planOnDevice(request);
+  const Result<Plan> plan = planOnDevice(call, request);
   if (!plan.ok()) return failOrReject(plan.status());
   beginCall(request, *plan);
-  const Result<cuda::DeviceOperation*> operation = prepareOnDevice(request, *plan);
+  const Result<cuda::DeviceOperation*> operation = prepareOnDevice(call, request, *plan);
   if (!operation.ok()) return failAll(operation.status());
-  const Status queued = device_->run(*ready, **operation, current_, stream);
-  return queued.ok() ? queued : failAll(queued);
+  Status status = device_->run(*ready, **operation, current_, stream);
+  if (status.ok()) status = reportOnDevice(call, **operation);
+  return status.ok() ? status : failAll(status);
+}
+
+/// Nobody but the host can write a report, so a call that wants one ends here.
+Status Communicator::reportOnDevice(const CollectiveCall& call,
+                                    const cuda::DeviceOperation& operation) {
+  if (!call.compression.has_value() || call.compression->report == nullptr) return {};
+  const Result<rondoCompressionReport_t> report = device_->awaitReport(operation);
+  RONDO_RETURN_IF_ERROR(report.status());
+  *call.compression->report = *report;
+  return {};
 }
 
 Result<CollectiveCall> Communicator::withFactor(CollectiveCall call, rondoStream_t stream) const {
@@ -458,8 +469,17 @@ Result<CollectiveCall> Communicator::withFactor(CollectiveCall call, rondoStream
   return call;
 }
 
-Result<Plan> Communicator::planOnDevice(const PlanRequest& request) const {
+Result<Plan> Communicator::planOnDevice(const CollectiveCall& call,
+                                        const PlanRequest& request) const {
   if (const cuda::DeviceOperation* operation = device_->prepared(request)) return operation->plan;
+  if (call.compression.has_value()) {
+    const CodedBlocks blocks(call, ranks());
+    Result<Plan> coded =
+        makeCodedPlan(request, blocks.scheduleCount(), blocks.uniform(), deviceFacts_, settings_);
+    RONDO_RETURN_IF_ERROR(coded.status());
+    RONDO_RETURN_IF_ERROR(device_->checkPlan(request, *coded));
+    return coded;
+  }
   Result<Plan> plan = makePlan(request, deviceFacts_, settings_);
   RONDO_RETURN_IF_ERROR(plan.status());
   plan->protocol =
@@ -468,17 +488,18 @@ Result<Plan> Communicator::planOnDevice(const PlanRequest& request) const {
   return plan;
 }
 
-Result<cuda::DeviceOperation*> Communicator::prepareOnDevice(const PlanRequest& request,
+Result<cuda::DeviceOperation*> Communicator::prepareOnDevice(const CollectiveCall& call,
+                                                             const PlanRequest& request,
                                                              const Plan& plan) {
   if (cuda::DeviceOperation* operation = device_->prepared(request)) return operation;
   // Part of the call that has begun: each round is known by its number.
   const auto gather = [&](std::span<const std::byte> own, std::span<std::byte> all) -> Status {
-    const CollectiveCall call = gatherCall(own, all);
-    const Result<PreparedOperation*> operation = prepare(call);
+    const CollectiveCall round = gatherCall(own, all);
+    const Result<PreparedOperation*> operation = prepare(round);
     RONDO_RETURN_IF_ERROR(operation.status());
-    return execute(**operation, call, current_.fingerprint() ^ ++rounds_);
+    return execute(**operation, round, current_.fingerprint() ^ ++rounds_);
   };
-  return device_->prepare(request, plan, gather);
+  return device_->prepare(call, request, plan, gather);
 }
 
 /// For splitInTurn().
@@ -545,10 +566,10 @@ Status Communicator::warmUpInTurn(const CollectiveCall& call) {
       return operation.ok() ? Status{} : failOrReject(operation.status());
     }
     const PlanRequest request = planRequest(call);
-    const Result<Plan> plan = planOnDevice(request);
+    const Result<Plan> plan = planOnDevice(call, request);
     if (!plan.ok()) return failOrReject(plan.status());
     beginCall(request, *plan);
-    const Status prepared = prepareOnDevice(request, *plan).status();
+    const Status prepared = prepareOnDevice(call, request, *plan).status();
     if (!prepared.ok()) return failAll(prepared);
     group_->record(rank_).finish(current_.sequence);
     return {};

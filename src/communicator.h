@@ -263,8 +263,11 @@ class Communicator {
                   std::span<const int> peers,
                   std::span<const std::byte> own,
                   std::span<std::byte> theirs);
-  Result<Plan> planOnDevice(const PlanRequest& request) const;
-  Result<cuda::DeviceOperation*> prepareOnDevice(const PlanRequest& request, const Plan& plan);
+  Status reportOnDevice(const CollectiveCall& call, const cuda::DeviceOperation& operation);
+  Result<Plan> planOnDevice(const CollectiveCall& call, const PlanRequest& request) const;
+  Result<cuda::DeviceOperation*> prepareOnDevice(const CollectiveCall& call,
+                                                 const PlanRequest& request,
+                                                 const Plan& plan);
   /// The call that follows the last one, made known to the others.
   void beginCall(const PlanRequest& request, const Plan& plan);
   Status failOrReject(const Status& failure);

@@ -263,11 +263,13 @@ typedef struct rondoCompression {
   /// as it is until the call is complete. NULL: the buffer is one tensor.
   const size_t* tensorCounts;
   size_t tensors;  ///< in `tensorCounts`
-  /// What compression rounds away is added to the next call's elements. NULL: it is lost.
+  /// What compression rounds away is added to the next call's elements. NULL: it is lost. Not on
+  /// devices yet.
   rondoErrorFeedback_t feedback;
   /// 1: compress between hosts only; not supported yet. Default: 0.
   int64_t betweenHosts;
-  /// Filled in when the call is complete and has succeeded; NULL: nobody wants it.
+  /// Filled in when the call is complete and has succeeded; NULL: nobody wants it. On devices a call
+  /// that has one returns only then.
   rondoCompressionReport_t* report;
 } rondoCompression_t;
 
@@ -911,14 +913,14 @@ RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
 //   Non-finite  input, and what is beyond the codec, becomes infinity or NaN; the report says so on
 //               every rank.
 //
-// They are for host communicators and float types; ops are rondoSum and rondoAvg. The rules at the
-// head of this file hold for them, too.
+// They are for float types; ops are rondoSum and rondoAvg. The rules at the head of this file hold
+// for them, too.
 
 /// rondoAllReduce, compressed on the wire.
 /// @param compression how; read before the call returns, but for what it points to.
 /// @threads @order  as rondoAllReduce.
-/// @errors   InvalidArgument, InvalidUsage, NotSupported (a communicator on devices; other ops; a
-///   block that no slot holds; an algorithm asked for by name that cannot), PeerLost, Timeout,
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (on devices: an error feedback, a report
+///   while the stream is captured; other ops; a block that no slot holds), PeerLost, Timeout,
 ///   Mismatch, Aborted, OutOfMemory.
 RONDO_EXPORT rondoResult_t rondoAllReduceCompressed(const void* send,
                                                     void* recv,

@@ -1,4 +1,4 @@
-// The images of device_images.h, and that of messages, in the section where cuobjdump looks for
+// The images of device_images.h, and those of messages and codes, in the section where cuobjdump looks for
 // them: `cuobjdump -lelf` of the finished library lists the machine code in it. The folder of the
 // files is on the include path.
 #include "kernels/cuda/device_images.h"
@@ -17,5 +17,6 @@ rondoDeviceImageEnd_\name:
 #define RONDO_IMAGE(name, kernels) rondo_image name;
 RONDO_FOR_EACH_DEVICE_IMAGE(RONDO_IMAGE)
 rondo_image messages
+rondo_image coded
 
     .section .note.GNU-stack, "", @progbits

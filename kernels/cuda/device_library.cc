@@ -9,6 +9,7 @@ extern "C" {
   extern const std::byte rondoDeviceImageEnd_##image[];
 RONDO_FOR_EACH_DEVICE_IMAGE(RONDO_DECLARE)
 RONDO_DECLARE(messages, none)
+RONDO_DECLARE(coded, none)
 #undef RONDO_DECLARE
 }
 
@@ -28,6 +29,10 @@ std::span<const std::byte> deviceLibrary(DataType type) {
 
 std::span<const std::byte> messageLibrary() {
   return {rondoDeviceImage_messages, rondoDeviceImageEnd_messages};
+}
+
+std::span<const std::byte> codedLibrary() {
+  return {rondoDeviceImage_coded, rondoDeviceImageEnd_coded};
 }
 
 }  // namespace rondo::device

@@ -20,6 +20,13 @@ std::span<const std::byte> messageLibrary();
 /// The name of that kernel, which takes one MessageArgs (kernels/cuda/message_launch.h).
 inline constexpr const char* kMessageEntry = "rondoRun_messages";
 
+/// The fat binary that holds the kernel of compressed collectives.
+std::span<const std::byte> codedLibrary();
+
+/// The name of that kernel, which takes one LaunchArgs, with lanes as kernels/cuda/coded_launch.h
+/// has them.
+inline constexpr const char* kCodedEntry = "rondoRun_coded";
+
 /// The name of the kernel in deviceLibrary() that runs lanes of `type`: "rondoRun_float". It takes
 /// one LaunchArgs (kernels/cuda/launch.h).
 std::string entryName(DataType type);

@@ -11,4 +11,8 @@ std::span<const std::byte> messageLibrary() {
   return {};
 }
 
+std::span<const std::byte> codedLibrary() {
+  return {};
+}
+
 }  // namespace rondo::device

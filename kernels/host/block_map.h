@@ -13,6 +13,12 @@ namespace rondo::host {
 
 class BlockMap {
  public:
+  /// Where a tensor begins.
+  struct Tensor {
+    std::size_t firstBlock = 0;
+    std::size_t firstElem = 0;
+  };
+
   /// @param blockElems elements of each block but the last one of a tensor; > 0
   explicit BlockMap(std::size_t blockElems) : blockElems_(blockElems) {}
 
@@ -30,6 +36,9 @@ class BlockMap {
 
   /// Elements of the largest block.
   std::size_t blockElems() const { return blockElems_; }
+
+  /// Those with elements, in order.
+  const std::vector<Tensor>& tensors() const { return tensors_; }
 
   /// The elements of block `block`; empty behind the last one.
   Span block(std::size_t block) const { return Walk(*this, block).span(); }
@@ -70,11 +79,6 @@ class BlockMap {
   }
 
  private:
-  struct Tensor {
-    std::size_t firstBlock = 0;
-    std::size_t firstElem = 0;
-  };
-
   std::size_t endOf(std::size_t tensor) const {
     return tensor + 1 < tensors_.size() ? tensors_[tensor + 1].firstElem : elems_;
   }

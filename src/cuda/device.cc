@@ -81,7 +81,9 @@ Status Device::loadKernels() {
     RONDO_RETURN_IF_ERROR(
         loadKernel(device::deviceLibrary(dataType), device::entryName(dataType), kernels_[type]));
   }
-  return loadKernel(device::messageLibrary(), device::kMessageEntry, messageKernel_);
+  RONDO_RETURN_IF_ERROR(
+      loadKernel(device::messageLibrary(), device::kMessageEntry, messageKernel_));
+  return loadKernel(device::codedLibrary(), device::kCodedEntry, codedKernel_);
 }
 
 Status Device::loadKernel(std::span<const std::byte> image,

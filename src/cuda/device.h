@@ -106,6 +106,9 @@ class Device : public std::enable_shared_from_this<Device> {
   /// The kernel that moves messages from rank to rank.
   Function messageKernel() const { return messageKernel_; }
 
+  /// The kernel of compressed collectives.
+  Function codedKernel() const { return codedKernel_; }
+
   /// Memory on the device, zero at first.
   /// @errors OutOfMemory, SystemError.
   Result<Memory> allocate(std::size_t bytes) const;
@@ -164,6 +167,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Stream copies_ = nullptr;                     // so that copies wait for nobody's kernels
   std::array<Function, kDataTypeCount> kernels_{};
   Function messageKernel_ = nullptr;
+  Function codedKernel_ = nullptr;
 };
 
 }  // namespace rondo::cuda

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "src/cuda/coded_operation.h"
 #include "src/log.h"
 
 namespace rondo::cuda {
@@ -84,9 +85,16 @@ Status DeviceEngine::check(const CollectiveCall& call,
     if (call.send != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("send", call.send));
     if (call.recv != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("recv", call.recv));
   }
+  if (call.compression.has_value()) RONDO_RETURN_IF_ERROR(checkCompression(*call.compression));
   const Result<bool> captured = capturing(stream);
   RONDO_RETURN_IF_ERROR(captured.status());
   if (!*captured) return {};
+  if (call.compression.has_value() && call.compression->report != nullptr) {
+    return Status::notSupported(
+        "rank {}: stream {} is being captured, and a compressed operation with a report waits for "
+        "its end; pass no report",
+        rank_, static_cast<const void*>(stream));
+  }
   if (launches_->members() > 1) {
     return Status::notSupported(
         "rank {}: stream {} is being captured, and {} ranks of this process share {}: capture "
@@ -104,6 +112,19 @@ Status DeviceEngine::check(const CollectiveCall& call,
       "rank {}: stream {} is being captured, and this operation was not run before: run it once "
       "with the same count, type, reduction and root to warm up, then capture",
       rank_, static_cast<const void*>(stream));
+}
+
+Status DeviceEngine::checkCompression(const Compression& compression) const {
+  if (compression.feedback == nullptr) return {};
+  return Status::notSupported(
+      "rank {}: an error feedback on {}; only host communicators keep one yet, pass feedback NULL",
+      rank_, device().name());
+}
+
+Result<rondoCompressionReport_t> DeviceEngine::awaitReport(const DeviceOperation& operation) {
+  RONDO_RETURN_IF_ERROR(watch_->settle());
+  return rondoCompressionReport_t{operation.wireBytes, operation.plainBytes,
+                                  operation.nonFinite() ? 1 : 0, 0};
 }
 
 Status DeviceEngine::checkMessages(std::span<const MessageCall> calls, Stream stream) const {
@@ -270,7 +291,8 @@ Status DeviceEngine::checkPlan(const PlanRequest& request, const Plan& plan) con
   return checkPeers(request, plan, ranks_, rank_);
 }
 
-Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
+Result<DeviceOperation*> DeviceEngine::prepare(const CollectiveCall& call,
+                                               const PlanRequest& request,
                                                const Plan& plan,
                                                const GatherBytes& gather) {
   const CurrentDevice current(device());
@@ -281,7 +303,10 @@ Result<DeviceOperation*> DeviceEngine::prepare(const PlanRequest& request,
   RONDO_RETURN_IF_ERROR(halt.status());
   RONDO_RETURN_IF_ERROR(links_.connect(endsOf(request, plan, ranks_, rank_), gather));
   retire(prepared_.release(request));
-  Result<DeviceOperation> operation = bindOperation(request, plan, ranks_, rank_, device(), ends_);
+  Result<DeviceOperation> operation =
+      call.compression.has_value()
+          ? bindCodedOperation(call, request, plan, ranks_, rank_, device(), ends_)
+          : bindOperation(request, plan, ranks_, rank_, device(), ends_);
   RONDO_RETURN_IF_ERROR(operation.status());
   if (group_->needsProgress()) RONDO_RETURN_IF_ERROR(pump_.start());
   const std::byte ready{};
@@ -365,6 +390,7 @@ LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
   part.captured = captured;
   // What only moves is moved by any kernel; that of the type may have no reductions to it.
   part.type = operation.request.type;
+  part.coded = operation.coded;
   part.args.arithmetic = operation.arithmetic;
   part.args.op = operation.request.op;
   part.args.protocol = operation.plan.protocol;

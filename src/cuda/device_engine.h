@@ -61,11 +61,12 @@ class DeviceEngine {
   /// The operation of a request that was prepared before; null: there is none.
   DeviceOperation* prepared(const PlanRequest& request) const { return prepared_.find(request); }
 
-  /// Makes everything that launches of `request` under `plan` need. Collective: returns when all
-  /// ranks are that far. Waits for what was launched before.
+  /// Makes everything that launches of `call`, with that request, under `plan` need. Collective:
+  /// returns when all ranks are that far. Waits for what was launched before.
   /// @param gather an all-gather among the host's memories of the ranks
   /// @errors those that end the communicator.
-  Result<DeviceOperation*> prepare(const PlanRequest& request,
+  Result<DeviceOperation*> prepare(const CollectiveCall& call,
+                                   const PlanRequest& request,
                                    const Plan& plan,
                                    const GatherBytes& gather);
 
@@ -76,6 +77,12 @@ class DeviceEngine {
              DeviceOperation& operation,
              const CallSignature& signature,
              Stream stream);
+
+  /// Waits until what was launched is complete.
+  /// @param operation a compressed one, which was launched last
+  /// @return what its last call came to
+  /// @errors the failure of the communicator
+  Result<rondoCompressionReport_t> awaitReport(const DeviceOperation& operation);
 
   /// The same as check() for messages that are launched together.
   Status checkMessages(std::span<const MessageCall> calls, Stream stream) const;
@@ -125,6 +132,7 @@ class DeviceEngine {
   bool closedByOthers(Deadline deadline);
   void retire(std::unique_ptr<DeviceOperation> operation);
   Status checkStream(Stream stream) const;
+  Status checkCompression(const Compression& compression) const;
   LaunchPart partOf(const DeviceOperation& operation,
                     const CollectiveCall& call,
                     const CallSignature& signature,

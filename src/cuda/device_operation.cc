@@ -98,6 +98,7 @@ void DeviceEnds::leaveBehind() {
 void DeviceOperation::leaveBehind() {
   lanes.leaveBehind();
   reports.leaveBehind();
+  verdicts.leaveBehind();
   blocks.leaveBehind();
   for (Memory& table : tables)
     table.leaveBehind();
@@ -219,12 +220,12 @@ Result<DeviceOperation> bindOperation(const PlanRequest& request,
   Result<Memory> table = tableOf(lanes, device);
   RONDO_RETURN_IF_ERROR(table.status());
   operation.lanes = *std::move(table);
+  operation.laneTable = std::move(lanes);
   if (!request.varied) return operation;
   Result<Memory> blocks =
       device.allocate((4 * static_cast<std::size_t>(ranks) + 1) * sizeof(std::size_t));
   RONDO_RETURN_IF_ERROR(blocks.status());
   operation.blocks = *std::move(blocks);
-  operation.laneTable = std::move(lanes);
   return operation;
 }
 

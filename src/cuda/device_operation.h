@@ -41,14 +41,22 @@ struct DeviceOperation {
   PlanRequest request;
   Plan plan;
   StepArithmetic arithmetic;
-  bool captured = false;       ///< some graph holds a launch of it
-  Memory lanes;                ///< a device::Lane per channel
-  Memory reports;              ///< a device::Report per channel, on the host
-  std::vector<Memory> tables;  ///< what the lanes point to
+  bool captured = false;                ///< some graph holds a launch of it
+  Memory lanes;                         ///< a device::Lane per channel
+  Memory reports;                       ///< a device::Report per channel, on the host
+  std::vector<Memory> tables;           ///< what the lanes point to
+  std::vector<device::Lane> laneTable;  ///< what `lanes` holds
+  // Compressed only:
+  bool coded = false;
+  Memory verdicts;               ///< a word per channel, on the host: CodedLane::nonFinite
+  std::uint64_t wireBytes = 0;   ///< that this rank sends in one call
+  std::uint64_t plainBytes = 0;  ///< the same elements as they are
   // Blocks of different sizes only:
-  std::vector<device::Lane> laneTable;   ///< what `lanes` holds
   Memory blocks;                         ///< their counts and offsets, as kernels find them
   std::vector<std::size_t> blockValues;  ///< what was put there last
+
+  /// Compressed: whether a result of the call that has just ended was infinite or NaN.
+  bool nonFinite() const;
 
   /// See Memory::leaveBehind().
   void leaveBehind();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cuda/coded_executor.h"
 #include "kernels/cuda/executor.h"
 
 namespace rondo::cuda {
@@ -157,9 +158,12 @@ Status SharedLaunch::start(const device::LaunchArgs& args, const LaunchPart& par
   device::LaunchArgs copied = args;
   void* parameters[] = {&copied};
   const auto blocks = static_cast<unsigned>(members() * args.channels);
-  return check(device_->driver().launchKernel(
-      device_->kernel(part.type), blocks, 1, 1, device::kBlockThreads, 1, 1,
-      sizeof(device::BlockState), part.stream, parameters, nullptr));
+  const Function kernel = part.coded ? device_->codedKernel() : device_->kernel(part.type);
+  const std::size_t sharedBytes =
+      part.coded ? sizeof(device::CodedBlockState) : sizeof(device::BlockState);
+  return check(device_->driver().launchKernel(kernel, blocks, 1, 1, device::kBlockThreads, 1, 1,
+                                              static_cast<unsigned>(sharedBytes), part.stream,
+                                              parameters, nullptr));
 }
 
 }  // namespace rondo::cuda

@@ -19,6 +19,7 @@ namespace rondo::cuda {
 struct LaunchPart {
   device::LaunchArgs args;  ///< ranks[0] is that rank's; the rest is the same on all ranks
   DataType type = DataType::kUint8;
+  bool coded = false;  ///< the operation is compressed
   Stream stream = nullptr;
   bool captured = false;  ///< the stream is being captured
 };

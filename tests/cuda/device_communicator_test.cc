@@ -105,26 +105,6 @@ TEST(DeviceCommunicator, RefusesHostMemoryAndForeignStreams) {
   });
 }
 
-TEST(DeviceCommunicator, RefusesToCompress) {
-  Team team({0, 1});
-  team.run([&](int rank, rondoComm_t comm, Stream stream) {
-    DeviceFloats device(8);
-    const rondoCompression_t how = RONDO_COMPRESSION_INITIALIZER;
-    EXPECT_EQ(rondoAllReduceCompressed(device.data(), device.data(), 8, rondoFloat32, rondoSum,
-                                       &how, comm, stream),
-              rondoNotSupported);
-    EXPECT_EQ(std::string(rondoGetLastError(comm)),
-              "rank " + std::to_string(rank) +
-                  " compressed all_reduce on a communicator of CUDA devices; only host "
-                  "communicators compress yet");
-    device.fill(2);
-    EXPECT_EQ(rondoAllReduce(device.data(), device.data(), 8, rondoFloat32, rondoSum, comm, stream),
-              rondoSuccess);
-    ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
-    EXPECT_EQ(device.values(), std::vector<float>(8, 4));
-  });
-}
-
 TEST(DeviceCommunicator, NamesBothCallsOfAMismatch) {
   for (const std::vector<int>& devices : {std::vector<int>{0, 1}, std::vector<int>{0, 0}}) {
     Team team(devices);

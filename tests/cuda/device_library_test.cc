@@ -18,6 +18,7 @@ TEST(DeviceLibrary, HasAnImageForEveryTypeOrNone) {
   for (int place = 0; place < kDataTypeCount; ++place)
     EXPECT_EQ(deviceLibrary(typeAt(place)).empty(), !RONDO_HAS_DEVICE_LIBRARY) << place;
   EXPECT_EQ(messageLibrary().empty(), !RONDO_HAS_DEVICE_LIBRARY);
+  EXPECT_EQ(codedLibrary().empty(), !RONDO_HAS_DEVICE_LIBRARY);
 }
 
 TEST(DeviceLibrary, ImagesAreFatBinaries) {

@@ -106,7 +106,7 @@ TEST(KernelBudget, HasEveryKernel) {
   const Library library = readLibrary();
   const Budget budget = readBudget();
   ASSERT_FALSE(library.architectures.empty()) << "nothing was compiled in " << imageFolder;
-  std::vector<std::string> names{"messages"};
+  std::vector<std::string> names{"messages", "coded"};
   for (int type = 0; type < kDataTypeCount; ++type)
     names.emplace_back(dataTypeName(static_cast<DataType>(type)));
   for (const std::string& name : names) {

@@ -9,7 +9,8 @@ target_link_libraries(rondo_emulated_ranks PUBLIC
   rondo_cuda_emulator rondo_collective_harness)
 
 add_library(rondo_emulated_kernels STATIC
-  ${CMAKE_CURRENT_LIST_DIR}/entry_kernels.cc ${CMAKE_CURRENT_LIST_DIR}/message_kernel.cc)
+  ${CMAKE_CURRENT_LIST_DIR}/coded_kernel.cc ${CMAKE_CURRENT_LIST_DIR}/entry_kernels.cc
+  ${CMAKE_CURRENT_LIST_DIR}/message_kernel.cc)
 target_link_libraries(rondo_emulated_kernels PUBLIC rondo_cuda_emulator)
 # They take long to compile; the driver double, a shared library, has the same.
 set_target_properties(rondo_emulated_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
@@ -73,6 +74,10 @@ rondo_add_test(cuda_device_communicator_test LABELS cuda_emulated TIMEOUT 300
 
 rondo_add_test(cuda_device_messages_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_messages_test.cc driver_double/device_image.cc
+  LIBRARIES rondo_driver_double rondo_static GTest::gmock)
+
+rondo_add_test(cuda_device_compressed_test LABELS cuda_emulated TIMEOUT 300
+  SOURCES device_compressed_test.cc driver_double/device_image.cc
   LIBRARIES rondo_driver_double rondo_static GTest::gmock)
 
 rondo_add_test(cuda_device_processes_test LABELS cuda_emulated TIMEOUT 300

@@ -13,4 +13,8 @@ std::span<const std::byte> messageLibrary() {
   return deviceLibrary(DataType::kUint8);
 }
 
+std::span<const std::byte> codedLibrary() {
+  return deviceLibrary(DataType::kUint8);
+}
+
 }  // namespace rondo::device

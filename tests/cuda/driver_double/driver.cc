@@ -21,6 +21,7 @@
 
 #include "kernels/cuda/device_library.h"
 #include "kernels/cuda/launch.h"
+#include "tests/cuda/coded_kernel.h"
 #include "tests/cuda/driver_double/controls.h"
 #include "tests/cuda/driver_double/driver_results.h"
 #include "tests/cuda/driver_double/fake_gpu.h"
@@ -164,6 +165,7 @@ std::map<std::string, Kernel, std::less<>> allKernels() {
     kernels.emplace(device::entryName(dataType), kernelOf(entryKernel(dataType)));
   }
   kernels.emplace(device::kMessageEntry, kernelOf(messageKernel));
+  kernels.emplace(device::kCodedEntry, kernelOf(codedKernel));
   return kernels;
 }
 

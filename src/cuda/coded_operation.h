@@ -1,0 +1,20 @@
+// A compressed operation in device memory: the device's twin of prepareCodedOperation() of
+// src/prepared_operation.h.
+#pragma once
+
+#include "src/collective_call.h"
+#include "src/cuda/device_operation.h"
+
+namespace rondo::cuda {
+
+/// bindOperation() for a call with a compression, by a plan whose chunks are in blocks.
+/// @errors OutOfMemory, SystemError.
+Result<DeviceOperation> bindCodedOperation(const CollectiveCall& call,
+                                           const PlanRequest& request,
+                                           const Plan& plan,
+                                           int ranks,
+                                           int rank,
+                                           const Device& device,
+                                           DeviceEnds& ends);
+
+}  // namespace rondo::cuda
