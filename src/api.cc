@@ -705,10 +705,7 @@ Status createFeedback(rondoErrorFeedback_t* feedback) {
   return {};
 }
 
-Status saveFeedback(const ErrorFeedback& feedback,
-                    void* bytes,
-                    std::size_t capacity,
-                    size_t* size) {
+Status saveFeedback(ErrorFeedback& feedback, void* bytes, std::size_t capacity, size_t* size) {
   RONDO_RETURN_IF_ERROR(checkOutput("size", size));
   const Result<std::size_t> saved = bytes == nullptr
                                         ? feedback.savedBytes()

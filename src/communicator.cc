@@ -161,7 +161,8 @@ CallSignature signatureOf(const PlanRequest& request, const Plan& plan, std::uin
   if (request.coded.has_value()) {
     static_assert(kCodecCount <= CallSignature::kMostCodec);
     signature.codec = static_cast<std::uint8_t>(1 + static_cast<int>(request.coded->codec));
-    signature.geometry ^= request.coded->tensorsHash ^ request.coded->blockElems << 40;
+    signature.geometry ^= request.coded->tensorsHash ^ request.coded->blockElems << 40 ^
+                          static_cast<std::uint64_t>(request.coded->feedback) << 39;
   }
   return signature;
 }
@@ -389,7 +390,8 @@ Status Communicator::runInTurn(const CollectiveCall& call, rondoStream_t stream)
 Status Communicator::runOnHost(const CollectiveCall& call) {
   Result<PreparedOperation*> operation = prepare(call);
   if (!operation.ok()) return failOrReject(operation.status());
-  Result<ErrorFeedback::Use> feedback = useFeedback(**operation, call);
+  Result<ErrorFeedback::Use> feedback =
+      useFeedback((*operation)->plan, (*operation)->codedResults(), call);
   if (!feedback.ok()) return failOrReject(feedback.status());
   beginCall((*operation)->request, (*operation)->plan);
   Status status = execute(**operation, call, current_.fingerprint(), feedback->residuals());
@@ -397,7 +399,8 @@ Status Communicator::runOnHost(const CollectiveCall& call) {
   return status;
 }
 
-Result<ErrorFeedback::Use> Communicator::useFeedback(const PreparedOperation& operation,
+Result<ErrorFeedback::Use> Communicator::useFeedback(const Plan& plan,
+                                                     std::size_t results,
                                                      const CollectiveCall& call) const {
   if (!call.compression.has_value() || call.compression->feedback == nullptr)
     return ErrorFeedback::Use();
@@ -411,10 +414,11 @@ Result<ErrorFeedback::Use> Communicator::useFeedback(const PreparedOperation& op
   shape.count = call.count;
   shape.ranks = static_cast<std::uint64_t>(ranks());
   shape.rank = static_cast<std::uint64_t>(rank_);
-  shape.plan = operation.plan.geometryHash();
+  shape.plan = plan.geometryHash();
   shape.contributions = call.count * inputBlocks(call.collective, place);
-  shape.results = operation.codedResults();
-  Result<ErrorFeedback::Use> use = ErrorFeedback::use(call.compression->feedback, shape);
+  shape.results = results;
+  Result<ErrorFeedback::Use> use =
+      ErrorFeedback::use(call.compression->feedback, shape, onDevice());
   if (use.ok()) return use;
   return std::move(use).status().withContext(
       fmt::format("rank {} compressed {}", rank_, collectiveName(call.collective)));
@@ -435,7 +439,8 @@ void Communicator::complete(const PreparedOperation& operation,
 }
 
 Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t stream) {
-  const PlanRequest request = planRequest(call);
+  PlanRequest request = planRequest(call);
+  if (request.coded.has_value()) request.coded->feedback = call.compression->feedback != nullptr;
   const Status checked = device_->check(call, request, stream);
   if (!checked.ok()) return failOrReject(checked);
   const Result<CollectiveCall> ready = withFactor(call, stream);
@@ -445,18 +450,46 @@ Status Communicator::runOnDevice(const CollectiveCall& call, rondoStream_t strea
   beginCall(request, *plan);
   const Result<cuda::DeviceOperation*> operation = prepareOnDevice(call, request, *plan);
   if (!operation.ok()) return failAll(operation.status());
-  Status status = device_->run(*ready, **operation, current_, stream);
-  if (status.ok()) status = reportOnDevice(call, **operation);
-  return status.ok() ? status : failAll(status);
+  const Status launched = launch(*ready, **operation, stream);
+  return launched.ok() ? launched : failAll(launched);
 }
 
 /// Nobody but the host can write a report, so a call that wants one ends here.
-Status Communicator::reportOnDevice(const CollectiveCall& call,
-                                    const cuda::DeviceOperation& operation) {
+Status Communicator::launch(const CollectiveCall& call,
+                            cuda::DeviceOperation& operation,
+                            rondoStream_t stream) {
+  if (operation.hasFeedback()) return launchWithFeedback(call, operation, stream);
+  RONDO_RETURN_IF_ERROR(device_->run(call, operation, current_, stream));
   if (!call.compression.has_value() || call.compression->report == nullptr) return {};
   const Result<rondoCompressionReport_t> report = device_->awaitReport(operation);
   RONDO_RETURN_IF_ERROR(report.status());
   *call.compression->report = *report;
+  return {};
+}
+
+/// The residuals are zero after a result that is not finite, before anybody can use or save them:
+/// so this call ends here, too.
+Status Communicator::launchWithFeedback(const CollectiveCall& call,
+                                        cuda::DeviceOperation& operation,
+                                        rondoStream_t stream) {
+  Result<ErrorFeedback::Use> feedback = useFeedback(operation.plan, operation.codedResults, call);
+  RONDO_RETURN_IF_ERROR(feedback.status());
+  {
+    // As in preparing: memory is asked for while no kernel runs that waits for another rank.
+    const auto halt = device_->settle();
+    RONDO_RETURN_IF_ERROR(halt.status());
+    const Result<host::Residuals> residuals = feedback->onDevice(device_->device());
+    RONDO_RETURN_IF_ERROR(residuals.status());
+    RONDO_RETURN_IF_ERROR(device_->placeResiduals(*residuals, operation));
+    const std::byte ready{};
+    std::vector<std::byte> all(static_cast<std::size_t>(ranks()));
+    RONDO_RETURN_IF_ERROR(gatherRound({&ready, 1}, all));
+  }
+  RONDO_RETURN_IF_ERROR(device_->run(call, operation, current_, stream));
+  Result<rondoCompressionReport_t> report = device_->awaitReport(operation);
+  RONDO_RETURN_IF_ERROR(report.status());
+  report->feedbackReset = feedback->finish(report->nonFinite != 0) ? 1 : 0;
+  if (call.compression->report != nullptr) *call.compression->report = *report;
   return {};
 }
 
@@ -492,14 +525,15 @@ Result<cuda::DeviceOperation*> Communicator::prepareOnDevice(const CollectiveCal
                                                              const PlanRequest& request,
                                                              const Plan& plan) {
   if (cuda::DeviceOperation* operation = device_->prepared(request)) return operation;
-  // Part of the call that has begun: each round is known by its number.
-  const auto gather = [&](std::span<const std::byte> own, std::span<std::byte> all) -> Status {
-    const CollectiveCall round = gatherCall(own, all);
-    const Result<PreparedOperation*> operation = prepare(round);
-    RONDO_RETURN_IF_ERROR(operation.status());
-    return execute(**operation, round, current_.fingerprint() ^ ++rounds_);
-  };
-  return device_->prepare(call, request, plan, gather);
+  return device_->prepare(call, request, plan,
+                          [this](auto own, auto all) { return gatherRound(own, all); });
+}
+
+Status Communicator::gatherRound(std::span<const std::byte> own, std::span<std::byte> all) {
+  const CollectiveCall round = gatherCall(own, all);
+  const Result<PreparedOperation*> operation = prepare(round);
+  RONDO_RETURN_IF_ERROR(operation.status());
+  return execute(**operation, round, current_.fingerprint() ^ ++rounds_);  // known by its number
 }
 
 /// For splitInTurn().

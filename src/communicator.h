@@ -234,7 +234,8 @@ class Communicator {
   Result<PreparedOperation> makeOperation(const PlanRequest& request, const CollectiveCall& call);
   /// The residuals of `call`, if it has any.
   /// @errors InvalidUsage: another call has them
-  Result<ErrorFeedback::Use> useFeedback(const PreparedOperation& operation,
+  Result<ErrorFeedback::Use> useFeedback(const Plan& plan,
+                                         std::size_t results,
                                          const CollectiveCall& call) const;
   /// Runs lanes on the host's memory as part of the call that has begun.
   /// @param fingerprint that slots carry
@@ -263,7 +264,12 @@ class Communicator {
                   std::span<const int> peers,
                   std::span<const std::byte> own,
                   std::span<std::byte> theirs);
-  Status reportOnDevice(const CollectiveCall& call, const cuda::DeviceOperation& operation);
+  Status launch(const CollectiveCall& call, cuda::DeviceOperation& operation, rondoStream_t stream);
+  Status launchWithFeedback(const CollectiveCall& call,
+                            cuda::DeviceOperation& operation,
+                            rondoStream_t stream);
+  /// A round of the call that has begun, by which ranks on devices tell each other something.
+  Status gatherRound(std::span<const std::byte> own, std::span<std::byte> all);
   Result<Plan> planOnDevice(const CollectiveCall& call, const PlanRequest& request) const;
   Result<cuda::DeviceOperation*> prepareOnDevice(const CollectiveCall& call,
                                                  const PlanRequest& request,

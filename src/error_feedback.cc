@@ -106,6 +106,10 @@ host::Residuals ErrorFeedback::Use::residuals() const {
   return {feedback_->contribution_.data(), feedback_->result_.data()};
 }
 
+Result<host::Residuals> ErrorFeedback::Use::onDevice(const cuda::Device& device) {
+  return feedback_->moveTo(device);
+}
+
 bool ErrorFeedback::Use::finish(bool nonFinite) {
   if (feedback_ == nullptr) return false;
   std::exchange(feedback_, nullptr)->giveBack(nonFinite);
@@ -115,13 +119,16 @@ bool ErrorFeedback::Use::finish(bool nonFinite) {
 // ErrorFeedback.
 
 Result<ErrorFeedback::Use> ErrorFeedback::use(std::shared_ptr<ErrorFeedback> feedback,
-                                              const FeedbackShape& shape) {
+                                              const FeedbackShape& shape,
+                                              bool onDevice) {
   const std::lock_guard lock(feedback->mutex_);
   RONDO_RETURN_IF_ERROR(feedback->checkFree());
+  if (!onDevice) RONDO_RETURN_IF_ERROR(feedback->moveToHost());
   const bool fits = feedback->shaped_ && feedback->shape_ == shape;
   const bool reset = feedback->shaped_ && !fits;
   if (!fits) {
     feedback->shaped_ = false;  // should there be no memory
+    feedback->onDevice_ = false;
     feedback->contribution_.assign(shape.contributions, 0.0f);
     feedback->result_.assign(shape.results, 0.0f);
     feedback->shape_ = shape;
@@ -129,6 +136,44 @@ Result<ErrorFeedback::Use> ErrorFeedback::use(std::shared_ptr<ErrorFeedback> fee
   }
   feedback->used_ = true;
   return Use(std::move(feedback), reset);
+}
+
+Status ErrorFeedback::checkUnused() const {
+  const std::lock_guard lock(mutex_);
+  return checkFree();
+}
+
+/// By the call that has it.
+Result<host::Residuals> ErrorFeedback::moveTo(const cuda::Device& device) {
+  const std::lock_guard lock(mutex_);
+  if (memory_.isOf(device) && onDevice_)
+    return host::Residuals{memory_.onDevice<float>(),
+                           memory_.onDevice<float>() + contribution_.size()};
+  RONDO_RETURN_IF_ERROR(moveToHost());
+  std::vector<float> all(contribution_);
+  all.insert(all.end(), result_.begin(), result_.end());
+  all.push_back(0);  // memory of no bytes is none
+  const std::size_t bytes = all.size() * sizeof(float);
+  if (!memory_.isOf(device) || memory_.bytes() < bytes) {
+    Result<cuda::Memory> memory = device.allocate(bytes);
+    RONDO_RETURN_IF_ERROR(memory.status());
+    memory_ = *std::move(memory);
+  }
+  RONDO_RETURN_IF_ERROR(device.copyIn(memory_, all.data(), bytes));
+  onDevice_ = true;
+  return host::Residuals{memory_.onDevice<float>(),
+                         memory_.onDevice<float>() + contribution_.size()};
+}
+
+Status ErrorFeedback::moveToHost() {
+  if (!onDevice_) return {};
+  std::vector<float> all(contribution_.size() + result_.size());
+  if (!all.empty()) RONDO_RETURN_IF_ERROR(memory_.copyOut(all.data(), all.size() * sizeof(float)));
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(contribution_.size());
+  std::copy(all.begin(), middle, contribution_.begin());
+  std::copy(middle, all.end(), result_.begin());
+  onDevice_ = false;
+  return {};
 }
 
 Status ErrorFeedback::checkFree() const {
@@ -139,6 +184,7 @@ Status ErrorFeedback::checkFree() const {
 }
 
 void ErrorFeedback::clear() {
+  onDevice_ = false;
   std::ranges::fill(contribution_, 0.0f);
   std::ranges::fill(result_, 0.0f);
 }
@@ -162,9 +208,10 @@ Result<std::size_t> ErrorFeedback::savedBytes() const {
   return sizeof(SavedHeader) + (contribution_.size() + result_.size()) * sizeof(float);
 }
 
-Result<std::size_t> ErrorFeedback::save(std::span<std::byte> to) const {
+Result<std::size_t> ErrorFeedback::save(std::span<std::byte> to) {
   const std::lock_guard lock(mutex_);
   RONDO_RETURN_IF_ERROR(checkFree());
+  RONDO_RETURN_IF_ERROR(moveToHost());
   const std::size_t residualBytes = (contribution_.size() + result_.size()) * sizeof(float);
   const std::size_t bytes = sizeof(SavedHeader) + residualBytes;
   if (to.size() < bytes) {
@@ -191,6 +238,7 @@ Status ErrorFeedback::load(std::span<const std::byte> from) {
   std::vector<float> result = takeFloats(header->shape.results, rest);
   const std::lock_guard lock(mutex_);
   RONDO_RETURN_IF_ERROR(checkFree());
+  onDevice_ = false;
   shaped_ = header->shaped != 0;
   shape_ = header->shape;
   contribution_ = std::move(contribution);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/host/lane.h"
+#include "src/cuda/device.h"
 #include "src/fork_mark.h"
 #include "src/status.h"
 
@@ -48,6 +49,10 @@ class ErrorFeedback {
 
     host::Residuals residuals() const;
 
+    /// The same in memory of `device`, where they are then until somebody else wants them.
+    /// @errors OutOfMemory, SystemError
+    Result<host::Residuals> onDevice(const cuda::Device& device);
+
     /// The call has succeeded. Nothing where there is no feedback.
     /// @param nonFinite its result was not finite: the residuals become zero
     /// @return whether they have become so, by this or because the call before had another shape
@@ -64,8 +69,14 @@ class ErrorFeedback {
   };
 
   /// Takes `feedback` for a call of that shape; zeros, if the last one had another.
-  /// @errors InvalidUsage: another call has it
-  static Result<Use> use(std::shared_ptr<ErrorFeedback> feedback, const FeedbackShape& shape);
+  /// @param onDevice the call wants them by Use::onDevice(), else by Use::residuals()
+  /// @errors InvalidUsage (another call has it), SystemError (they cannot be had from a device)
+  static Result<Use> use(std::shared_ptr<ErrorFeedback> feedback,
+                         const FeedbackShape& shape,
+                         bool onDevice = false);
+
+  /// @errors InvalidUsage: a call has it
+  Status checkUnused() const;
 
   /// @errors InvalidUsage: a call has it
   Status reset();
@@ -76,7 +87,7 @@ class ErrorFeedback {
 
   /// @return the bytes written
   /// @errors InvalidArgument (`to` is too small), InvalidUsage (a call has it)
-  Result<std::size_t> save(std::span<std::byte> to) const;
+  Result<std::size_t> save(std::span<std::byte> to);
 
   /// Takes over what save() wrote; changes nothing if it fails.
   /// @errors InvalidArgument (no such bytes, of another version, or changed), InvalidUsage
@@ -87,6 +98,8 @@ class ErrorFeedback {
 
  private:
   Status checkFree() const;
+  Result<host::Residuals> moveTo(const cuda::Device& device);
+  Status moveToHost();
   void clear();
   void giveBack(bool reset);
 
@@ -97,6 +110,8 @@ class ErrorFeedback {
   FeedbackShape shape_;
   std::vector<float> contribution_;
   std::vector<float> result_;
+  cuda::Memory memory_;    // both, one behind the other; empty: on no device so far
+  bool onDevice_ = false;  // what counts is there
 };
 
 }  // namespace rondo

@@ -148,7 +148,8 @@ Status GroupMember::beginNextCollective() {
   call_ = calls_->collectives[nextCollective_].call;
   Result<PreparedOperation*> prepared = own.prepare(call_);
   if (!prepared.ok()) return own.failAll(prepared.status());
-  Result<ErrorFeedback::Use> feedback = own.useFeedback(**prepared, call_);
+  Result<ErrorFeedback::Use> feedback =
+      own.useFeedback((*prepared)->plan, (*prepared)->codedResults(), call_);
   // Too late to give up the call alone: others may have begun it.
   if (!feedback.ok()) return own.failAll(Status::aborted("{}", feedback.status().message()));
   feedback_ = *std::move(feedback);

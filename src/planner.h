@@ -25,6 +25,7 @@ struct CodedRequest {
   Codec codec = Codec::kInt8;
   std::size_t blockElems = kDefaultBlockElems;
   std::uint64_t tensorsHash = 0;  ///< of the tensors' sizes; 0: there is one
+  bool feedback = false;          ///< on devices: each rank has an error feedback
 
   friend bool operator==(const CodedRequest&, const CodedRequest&) = default;
 };

@@ -263,13 +263,13 @@ typedef struct rondoCompression {
   /// as it is until the call is complete. NULL: the buffer is one tensor.
   const size_t* tensorCounts;
   size_t tensors;  ///< in `tensorCounts`
-  /// What compression rounds away is added to the next call's elements. NULL: it is lost. Not on
-  /// devices yet.
+  /// What compression rounds away is added to the next call's elements. NULL: it is lost. On devices
+  /// all ranks pass one, or none.
   rondoErrorFeedback_t feedback;
   /// 1: compress between hosts only; not supported yet. Default: 0.
   int64_t betweenHosts;
-  /// Filled in when the call is complete and has succeeded; NULL: nobody wants it. On devices a call
-  /// that has one returns only then.
+  /// Filled in when the call is complete and has succeeded; NULL: nobody wants it. On devices a
+  /// call that has a report or a feedback returns only then.
   rondoCompressionReport_t* report;
 } rondoCompression_t;
 
@@ -919,9 +919,9 @@ RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
 /// rondoAllReduce, compressed on the wire.
 /// @param compression how; read before the call returns, but for what it points to.
 /// @threads @order  as rondoAllReduce.
-/// @errors   InvalidArgument, InvalidUsage, NotSupported (on devices: an error feedback, a report
-///   while the stream is captured; other ops; a block that no slot holds), PeerLost, Timeout,
-///   Mismatch, Aborted, OutOfMemory.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (a report or a feedback while the stream is
+///   captured; other ops; a block that no slot holds), PeerLost, Timeout, Mismatch, Aborted,
+///   OutOfMemory.
 RONDO_EXPORT rondoResult_t rondoAllReduceCompressed(const void* send,
                                                     void* recv,
                                                     size_t count,

@@ -174,6 +174,7 @@ class CodedRunner {
       const bool there = index < run.blocks;
       runPart(step, run, {index, there ? coded_.map.block(run.first + index) : Span{}});
     }
+    if (step.last) resultsDone_ += run.elems.elems;
     syncBlock();
     pass(step.send, step.recv, bytes);
   }
@@ -288,8 +289,27 @@ class CodedRunner {
     return Int8Codec::scaleOf(peak);
   }
 
+  /// The calling thread's element of the own input, with what is still due of it.
   RONDO_DEVICE float inputAt(const Part& part, std::size_t at) const {
-    return coded::load(coded_.type, work_.input, part.span.offset - coded_.inputOrigin + at);
+    const std::size_t place = part.span.offset - coded_.inputOrigin + at;
+    const float value = coded::load(coded_.type, work_.input, place);
+    const float* const residuals = coded_.contributionResiduals;
+    return residuals != nullptr ? value + residuals[place] : value;
+  }
+
+  /// Encodes element `at` of the own input, and keeps what that loses.
+  /// @param decoded receives what the code stands for
+  RONDO_DEVICE std::uint16_t encodeInput(const Part& part,
+                                         std::size_t at,
+                                         const Int8Codec::Scale& scale,
+                                         bool finite,
+                                         float& decoded) {
+    const float value = inputAt(part, at);
+    const std::uint16_t code = coded::encode(coded_.codec, value, scale.inverse, finite);
+    decoded = coded::decode(coded_.codec, code, scale.scale);
+    if (coded_.contributionResiduals != nullptr)
+      coded_.contributionResiduals[part.span.offset - coded_.inputOrigin + at] = value - decoded;
+    return code;
   }
 
   /// Element `at` of the block as a slot holds it.
@@ -339,11 +359,10 @@ class CodedRunner {
     const Int8Codec::Scale scale =
         scaleOf(part, finite, [&](std::size_t at) { return inputAt(part, at); });
     forElements(part, [&](std::size_t at) {
-      const std::uint16_t code =
-          coded::encode(coded_.codec, inputAt(part, at), scale.inverse, finite);
+      float decoded = 0;
+      const std::uint16_t code = encodeInput(part, at, scale, finite, decoded);
       sendCode(step, run, part, at, code);
-      if (step.to == Sink::kOutput)
-        toOutput(part, at, coded::decode(coded_.codec, code, scale.scale));
+      if (step.to == Sink::kOutput) toOutput(part, at, decoded);
     });
     sendScale(step, part, scale.scale);
   }
@@ -356,16 +375,19 @@ class CodedRunner {
 
   /// Adds all contributions up in the order of the ranks; an all-reduce sends the sum, encoded.
   RONDO_DEVICE_OUTLINE void addUp(const Step& step, const Run& run, const Part& part) {
-    float* const sums = coded_.sums + (part.span.offset - run.elems.offset);
+    const std::size_t inRun = part.span.offset - run.elems.offset;
+    float* const sums = coded_.sums + inRun;
+    float* const residuals =
+        coded_.resultResiduals != nullptr ? coded_.resultResiduals + resultsDone_ + inRun : nullptr;
     bool finite = true;
     const Int8Codec::Scale own =
         scaleOf(part, finite, [&](std::size_t at) { return inputAt(part, at); });
     forElements(part, [&](std::size_t at) {
-      const std::uint16_t code =
-          coded::encode(coded_.codec, inputAt(part, at), own.inverse, finite);
-      const float sum = sumAt(step, run, part, at, coded::decode(coded_.codec, code, own.scale));
+      float decoded = 0;
+      (void)encodeInput(part, at, own, finite, decoded);
+      const float sum = sumAt(step, run, part, at, decoded);
       if (coded_.collective == Collective::kAllReduce) {
-        sums[at] = sum;
+        sums[at] = residuals != nullptr ? sum + residuals[at] : sum;
       } else {
         toOutput(part, at, sum);
       }
@@ -374,8 +396,10 @@ class CodedRunner {
     const Int8Codec::Scale scale = scaleOf(part, finite, [&](std::size_t at) { return sums[at]; });
     forElements(part, [&](std::size_t at) {
       const std::uint16_t code = coded::encode(coded_.codec, sums[at], scale.inverse, finite);
+      const float decoded = coded::decode(coded_.codec, code, scale.scale);
       sendCode(step, run, part, at, code);
-      toOutput(part, at, coded::decode(coded_.codec, code, scale.scale));
+      if (residuals != nullptr) residuals[at] = sums[at] - decoded;
+      toOutput(part, at, decoded);
     });
     sendScale(step, part, scale.scale);
   }
@@ -426,9 +450,10 @@ class CodedRunner {
   const CodedLane& coded_;
   CodedBlockState& block_;
   Wait wait_;
-  bool mismatch_ = false;   ///< found by this thread
-  bool failed_ = false;     ///< the same on all threads of the block
-  bool nonFinite_ = false;  ///< of what this thread has stored, or was told
+  std::size_t resultsDone_ = 0;  ///< elements that were added up so far
+  bool mismatch_ = false;        ///< found by this thread
+  bool failed_ = false;          ///< the same on all threads of the block
+  bool nonFinite_ = false;       ///< of what this thread has stored, or was told
 };
 
 /// The body of the kernel of compressed collectives: this block's lane of the launch.

@@ -63,6 +63,10 @@ struct CodedLane {
   std::size_t inputOrigin = 0;
   std::size_t outputOrigin = 0;
   float* sums = nullptr;  ///< room for the elements of a step's blocks
+  /// What error feedback adds, as host::Residuals: for each element of the input, and for each that
+  /// this lane adds up, in the order of its steps. Null: there is none.
+  float* contributionResiduals = nullptr;
+  float* resultResiduals = nullptr;
   /// Receives 1 if some result of this lane is infinite or NaN, on whichever rank, else 0. In
   /// memory that the host sees; valid when the launch is complete.
   std::uint64_t* nonFinite = nullptr;

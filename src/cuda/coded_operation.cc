@@ -36,13 +36,15 @@ Result<device::CodedMap> placeMap(const host::BlockMap& map,
   return device::CodedMap{*table, tensors.size(), map.blocks(), map.elems(), map.blockElems()};
 }
 
-/// Adds what this rank sends by `schedule`; in a reduce-scatter a word to each other rank, too.
-void countBytes(const AnySchedule& schedule,
-                const CollectiveCall& call,
-                const CodedBlocks& blocks,
-                DeviceOperation& operation) {
+/// Adds what this rank sends by `schedule`, in a reduce-scatter a word to each other rank, too, and
+/// what it adds up.
+void countLane(const AnySchedule& schedule,
+               const CollectiveCall& call,
+               const CodedBlocks& blocks,
+               DeviceOperation& operation) {
   const bool gathers = call.collective == Collective::kAllGather;
   const std::size_t size = schedule.size();
+  operation.firstResults.push_back(operation.codedResults);
   for (std::size_t index = 0; index < size; ++index) {
     const Step step = schedule.step(index);
     const std::size_t first = gathers ? step.outputOffset : step.inputOffset;
@@ -50,6 +52,7 @@ void countBytes(const AnySchedule& schedule,
     const auto receivers = static_cast<std::uint64_t>(step.send.count);
     operation.wireBytes += receivers * encodedBytes(call.compression->codec, step.elems, elems);
     operation.plainBytes += receivers * elems * elementBytes(call.type);
+    if (step.last && call.collective == Collective::kAllReduce) operation.codedResults += elems;
   }
   if (call.collective == Collective::kReduceScatter && size > 0)
     operation.wireBytes += static_cast<std::uint64_t>(schedule.sendPeers());
@@ -92,10 +95,13 @@ Status placeLanes(const device::CodedLane& shared,
     lanes[channel].sums = sums->onDevice<float>();
     operation.tables.push_back(*std::move(sums));
   }
-  const Result<device::CodedLane*> table = keepTable(lanes, device, operation);
+  Result<Memory> table = device.copyOf(lanes.data(), lanes.size() * sizeof(device::CodedLane));
   RONDO_RETURN_IF_ERROR(table.status());
+  operation.codedTable = *std::move(table);
+  auto* const onDevice = operation.codedTable.onDevice<device::CodedLane>();
   for (std::size_t channel = 0; channel < lanes.size(); ++channel)
-    operation.laneTable[channel].scratch = reinterpret_cast<std::byte*>(*table + channel);
+    operation.laneTable[channel].scratch = reinterpret_cast<std::byte*>(onDevice + channel);
+  operation.codedLanes = std::move(lanes);
   return {};
 }
 
@@ -125,7 +131,6 @@ Result<DeviceOperation> bindCodedOperation(const CollectiveCall& call,
   Result<DeviceOperation> operation = bindOperation(inBlocks, plan, ranks, rank, device, ends);
   RONDO_RETURN_IF_ERROR(operation.status());
   operation->request = request;
-  operation->coded = true;
   const Result<device::CodedLane> shared = sharedLane(call, blocks, rank, device, *operation);
   RONDO_RETURN_IF_ERROR(shared.status());
   RONDO_RETURN_IF_ERROR(placeLanes(*shared, device, *operation));
@@ -138,16 +143,23 @@ Result<DeviceOperation> bindCodedOperation(const CollectiveCall& call,
       args.layout = args.outputLayout = blocks.layout();
       lane.schedule.layout = lane.schedule.outputLayout = *layout;
     }
-    countBytes(AnySchedule(plan.algorithm, args), call, blocks, *operation);
+    countLane(AnySchedule(plan.algorithm, args), call, blocks, *operation);
   }
   RONDO_RETURN_IF_ERROR(device.copyIn(operation->lanes, operation->laneTable.data(),
                                       operation->laneTable.size() * sizeof(device::Lane)));
   return operation;
 }
 
-bool DeviceOperation::nonFinite() const {
-  const std::span words(verdicts.onHost<const std::uint64_t>(), laneTable.size());
-  return std::ranges::any_of(words, [](std::uint64_t word) { return word != 0; });
+Status placeResiduals(const host::Residuals& residuals,
+                      const Device& device,
+                      DeviceOperation& operation) {
+  for (std::size_t channel = 0; channel < operation.codedLanes.size(); ++channel) {
+    device::CodedLane& lane = operation.codedLanes[channel];
+    lane.contributionResiduals = residuals.contribution;
+    lane.resultResiduals = residuals.result + operation.firstResults[channel];
+  }
+  return device.copyIn(operation.codedTable, operation.codedLanes.data(),
+                       operation.codedLanes.size() * sizeof(device::CodedLane));
 }
 
 }  // namespace rondo::cuda

@@ -2,6 +2,7 @@
 // src/prepared_operation.h.
 #pragma once
 
+#include "kernels/host/lane.h"
 #include "src/collective_call.h"
 #include "src/cuda/device_operation.h"
 
@@ -16,5 +17,11 @@ Result<DeviceOperation> bindCodedOperation(const CollectiveCall& call,
                                            int rank,
                                            const Device& device,
                                            DeviceEnds& ends);
+
+/// Has `operation`, which must not be running, use `residuals`, in memory of the device.
+/// @errors SystemError
+Status placeResiduals(const host::Residuals& residuals,
+                      const Device& device,
+                      DeviceOperation& operation);
 
 }  // namespace rondo::cuda

@@ -44,6 +44,10 @@ Memory::~Memory() {
   if (owner_ != nullptr) (void)owner_->undo(*this);
 }
 
+Status Memory::copyOut(void* to, std::size_t bytes) const {
+  return owner_->copyOut(to, *this, bytes);
+}
+
 Result<std::shared_ptr<const Device>> Device::open(const Driver& driver, int ordinal) {
   const std::shared_ptr<Device> device(new Device(driver, ordinal));
   RONDO_RETURN_IF_ERROR(device->start());
@@ -168,6 +172,14 @@ Status Device::copyIn(const Memory& to, const void* from, std::size_t bytes) con
   const std::string what = fmt::format("copying {} bytes to {}", bytes, name_);
   RONDO_RETURN_IF_ERROR(
       driver_.check(driver_.copyToDevice(to.device_, from, bytes, copies_), what));
+  return driver_.check(driver_.streamSynchronize(copies_), what);
+}
+
+Status Device::copyOut(void* to, const Memory& from, std::size_t bytes) const {
+  const CurrentDevice current(*this);
+  const std::string what = fmt::format("copying {} bytes from {}", bytes, name_);
+  RONDO_RETURN_IF_ERROR(
+      driver_.check(driver_.copyFromDevice(to, from.device_, bytes, copies_), what));
   return driver_.check(driver_.streamSynchronize(copies_), what);
 }
 

@@ -58,6 +58,13 @@ class Memory {
 
   std::size_t bytes() const { return bytes_; }
 
+  /// Whether it is memory that `device` gave.
+  bool isOf(const Device& device) const { return owner_.get() == &device; }
+
+  /// Copies the first `bytes` bytes to `to`, on the host. There must be some.
+  /// @errors SystemError
+  Status copyOut(void* to, std::size_t bytes) const;
+
   /// Never frees it: a kernel that does not end may still use it.
   void leaveBehind();
 
@@ -155,6 +162,7 @@ class Device : public std::enable_shared_from_this<Device> {
   Status loadKernel(std::span<const std::byte> image, const std::string& entry, Function& to);
   Result<Module> moduleOf(std::span<const std::byte> image);
   int undo(const Memory& memory) const;
+  Status copyOut(void* to, const Memory& from, std::size_t bytes) const;
 
   const Driver& driver_;
   int ordinal_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/cuda/coded_operation.h"
+#include "src/error_feedback.h"
 #include "src/log.h"
 
 namespace rondo::cuda {
@@ -85,14 +86,16 @@ Status DeviceEngine::check(const CollectiveCall& call,
     if (call.send != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("send", call.send));
     if (call.recv != nullptr) RONDO_RETURN_IF_ERROR(checkBuffer("recv", call.recv));
   }
-  if (call.compression.has_value()) RONDO_RETURN_IF_ERROR(checkCompression(*call.compression));
+  if (call.compression.has_value() && call.compression->feedback != nullptr)
+    RONDO_RETURN_IF_ERROR(call.compression->feedback->checkUnused());
   const Result<bool> captured = capturing(stream);
   RONDO_RETURN_IF_ERROR(captured.status());
   if (!*captured) return {};
-  if (call.compression.has_value() && call.compression->report != nullptr) {
+  if (call.compression.has_value() &&
+      (call.compression->report != nullptr || call.compression->feedback != nullptr)) {
     return Status::notSupported(
-        "rank {}: stream {} is being captured, and a compressed operation with a report waits for "
-        "its end; pass no report",
+        "rank {}: stream {} is being captured, and a compressed operation with a report or an "
+        "error feedback waits for its end; pass neither",
         rank_, static_cast<const void*>(stream));
   }
   if (launches_->members() > 1) {
@@ -114,11 +117,8 @@ Status DeviceEngine::check(const CollectiveCall& call,
       rank_, static_cast<const void*>(stream));
 }
 
-Status DeviceEngine::checkCompression(const Compression& compression) const {
-  if (compression.feedback == nullptr) return {};
-  return Status::notSupported(
-      "rank {}: an error feedback on {}; only host communicators keep one yet, pass feedback NULL",
-      rank_, device().name());
+Status DeviceEngine::placeResiduals(const host::Residuals& residuals, DeviceOperation& operation) {
+  return rondo::cuda::placeResiduals(residuals, device(), operation);
 }
 
 Result<rondoCompressionReport_t> DeviceEngine::awaitReport(const DeviceOperation& operation) {
@@ -390,7 +390,7 @@ LaunchPart DeviceEngine::partOf(const DeviceOperation& operation,
   part.captured = captured;
   // What only moves is moved by any kernel; that of the type may have no reductions to it.
   part.type = operation.request.type;
-  part.coded = operation.coded;
+  part.coded = operation.isCoded();
   part.args.arithmetic = operation.arithmetic;
   part.args.op = operation.request.op;
   part.args.protocol = operation.plan.protocol;

@@ -78,6 +78,10 @@ class DeviceEngine {
              const CallSignature& signature,
              Stream stream);
 
+  /// Has launches of `operation` use `residuals`, in memory of this device. None may be running.
+  /// @errors SystemError
+  Status placeResiduals(const host::Residuals& residuals, DeviceOperation& operation);
+
   /// Waits until what was launched is complete.
   /// @param operation a compressed one, which was launched last
   /// @return what its last call came to
@@ -132,7 +136,6 @@ class DeviceEngine {
   bool closedByOthers(Deadline deadline);
   void retire(std::unique_ptr<DeviceOperation> operation);
   Status checkStream(Stream stream) const;
-  Status checkCompression(const Compression& compression) const;
   LaunchPart partOf(const DeviceOperation& operation,
                     const CollectiveCall& call,
                     const CallSignature& signature,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "collectives/any_schedule.h"
 #include "collectives/buffers.h"
@@ -98,10 +99,16 @@ void DeviceEnds::leaveBehind() {
 void DeviceOperation::leaveBehind() {
   lanes.leaveBehind();
   reports.leaveBehind();
+  codedTable.leaveBehind();
   verdicts.leaveBehind();
   blocks.leaveBehind();
   for (Memory& table : tables)
     table.leaveBehind();
+}
+
+bool DeviceOperation::nonFinite() const {
+  const std::span words(verdicts.onHost<const std::uint64_t>(), codedLanes.size());
+  return std::ranges::any_of(words, [](std::uint64_t word) { return word != 0; });
 }
 
 device::Protocol chooseProtocol(const PlanRequest& request,

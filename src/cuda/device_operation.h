@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/arithmetic.h"
+#include "kernels/cuda/coded_launch.h"
 #include "kernels/cuda/launch.h"
 #include "src/collective_call.h"
 #include "src/cuda/device.h"
@@ -47,13 +48,20 @@ struct DeviceOperation {
   std::vector<Memory> tables;           ///< what the lanes point to
   std::vector<device::Lane> laneTable;  ///< what `lanes` holds
   // Compressed only:
-  bool coded = false;
+  std::vector<device::CodedLane> codedLanes;  ///< by channel
+  Memory codedTable;                          ///< what holds them on the device
+  std::vector<std::size_t> firstResults;      ///< by channel: elements that those before it add up
+  std::size_t codedResults = 0;               ///< elements that all of them add up and encode
   Memory verdicts;               ///< a word per channel, on the host: CodedLane::nonFinite
   std::uint64_t wireBytes = 0;   ///< that this rank sends in one call
   std::uint64_t plainBytes = 0;  ///< the same elements as they are
   // Blocks of different sizes only:
   Memory blocks;                         ///< their counts and offsets, as kernels find them
   std::vector<std::size_t> blockValues;  ///< what was put there last
+
+  bool isCoded() const { return !codedLanes.empty(); }
+
+  bool hasFeedback() const { return request.coded.has_value() && request.coded->feedback; }
 
   /// Compressed: whether a result of the call that has just ended was infinite or NaN.
   bool nonFinite() const;

@@ -114,7 +114,10 @@ class HostTeam {
   HostTeam(HostTeam&&) = delete;
   HostTeam& operator=(HostTeam&&) = delete;
 
-  Outcome run(const Call& call, const std::vector<Bytes>& inputs) const {
+  /// @param feedbacks one per rank; empty: none
+  Outcome run(const Call& call,
+              const std::vector<Bytes>& inputs,
+              const std::vector<rondoErrorFeedback_t>& feedbacks = {}) const {
     const std::size_t ranks = comms_.size();
     Outcome outcome(ranks);
     EXPECT_EQ(rondoGroupStart(), rondoSuccess);
@@ -122,6 +125,7 @@ class HostTeam {
       outcome.recv[rank].resize(call.recvBytes(ranks) + 1);
       rondoCompression_t how = howOf(call);
       how.report = &outcome.reports[rank];
+      if (!feedbacks.empty()) how.feedback = feedbacks[rank];
       EXPECT_EQ(
           issue(call, inputs[rank].data(), outcome.recv[rank].data(), how, comms_[rank], nullptr),
           rondoSuccess);
@@ -159,7 +163,11 @@ class DeviceBytes {
   DeviceFloats floats_;
 };
 
-Outcome runOnDevices(Team& team, const Call& call, const std::vector<Bytes>& inputs) {
+/// @param feedbacks as HostTeam::run()
+Outcome runOnDevices(Team& team,
+                     const Call& call,
+                     const std::vector<Bytes>& inputs,
+                     const std::vector<rondoErrorFeedback_t>& feedbacks = {}) {
   const auto ranks = static_cast<std::size_t>(team.ranks());
   Outcome outcome(ranks);
   team.run([&](int rank, rondoComm_t comm, Stream stream) {
@@ -169,6 +177,7 @@ Outcome runOnDevices(Team& team, const Call& call, const std::vector<Bytes>& inp
     DeviceBytes& target = call.inPlace ? send : recv;
     rondoCompression_t how = howOf(call);
     how.report = &outcome.reports[place];
+    if (!feedbacks.empty()) how.feedback = feedbacks[place];
     EXPECT_EQ(issue(call, send.data(), target.data(), how, comm, stream), rondoSuccess)
         << rondoGetLastError(comm);
     EXPECT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
@@ -176,6 +185,39 @@ Outcome runOnDevices(Team& team, const Call& call, const std::vector<Bytes>& inp
   });
   return outcome;
 }
+
+/// An error feedback per rank.
+class Feedbacks {
+ public:
+  explicit Feedbacks(std::size_t ranks) : handles_(ranks) {
+    for (rondoErrorFeedback_t& handle : handles_)
+      EXPECT_EQ(rondoErrorFeedbackCreate(&handle), rondoSuccess);
+  }
+
+  ~Feedbacks() {
+    for (const rondoErrorFeedback_t handle : handles_)
+      EXPECT_EQ(rondoErrorFeedbackDestroy(handle), rondoSuccess);
+  }
+
+  Feedbacks(const Feedbacks&) = delete;
+  Feedbacks& operator=(const Feedbacks&) = delete;
+  Feedbacks(Feedbacks&&) = delete;
+  Feedbacks& operator=(Feedbacks&&) = delete;
+
+  const std::vector<rondoErrorFeedback_t>& handles() const { return handles_; }
+
+  Bytes save(std::size_t rank) const {
+    std::size_t size = 0;
+    EXPECT_EQ(rondoErrorFeedbackSave(handles_[rank], nullptr, 0, &size), rondoSuccess);
+    Bytes bytes(size);
+    EXPECT_EQ(rondoErrorFeedbackSave(handles_[rank], bytes.data(), bytes.size(), &size),
+              rondoSuccess);
+    return bytes;
+  }
+
+ private:
+  std::vector<rondoErrorFeedback_t> handles_;
+};
 
 Bytes narrowed(DataType type, const std::vector<float>& values) {
   const host::FloatForm form(type, host::SimdTarget::kScalar);
@@ -342,28 +384,132 @@ TEST(DeviceCompression, CallsWithoutAReportFollowEachOther) {
   });
 }
 
+// Error feedback.
+
+/// Runs the calls one after the other, each with the feedback that the ones before have left.
+void expectFeedbackAsOnHost(Team& team, const HostTeam& host, const std::vector<Call>& calls) {
+  const auto ranks = static_cast<std::size_t>(team.ranks());
+  const Feedbacks onHost(ranks);
+  const Feedbacks onDevices(ranks);
+  for (std::size_t step = 0; step < calls.size(); ++step) {
+    SCOPED_TRACE(::testing::Message() << "step " << step << " " << calls[step]);
+    const std::vector<Bytes> inputs = inputsOf(calls[step], ranks);
+    const Outcome expected = host.run(calls[step], inputs, onHost.handles());
+    const Outcome outcome = runOnDevices(team, calls[step], inputs, onDevices.handles());
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      EXPECT_TRUE(outcome.recv[rank] == expected.recv[rank]) << "rank " << rank;
+      EXPECT_TRUE(same(outcome.reports[rank], expected.reports[rank])) << "rank " << rank;
+    }
+  }
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    EXPECT_TRUE(onDevices.save(rank) == onHost.save(rank)) << "residuals of rank " << rank;
+}
+
+TEST_P(DeviceCompressed, FeedbackAddsWhatTheHostsDoes) {
+  rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+  config.chunkBytes = 4160;
+  config.channels = 2;
+  config.logLevel = "error";
+  Team team(GetParam(), &config);
+  const HostTeam host(GetParam().size(), &config);
+  for (const Collective collective : kCollectives) {
+    for (const Codec codec : {Codec::kInt8, Codec::kFloat8E4m3, Codec::kBfloat16}) {
+      const Call call{.collective = collective, .codec = codec, .count = 9001};
+      Call other = call;
+      other.count = 800;
+      other.type = DataType::kFloat16;
+      expectFeedbackAsOnHost(team, host, {call, call, call, other, other, call, call});
+    }
+  }
+}
+
+TEST(DeviceFeedback, IsForgottenAfterAResultThatIsNotFinite) {
+  Team team({0, 1});
+  const Call call{.count = 400};
+  const std::vector<Bytes> inputs = inputsOf(call, 2);
+  const Feedbacks feedbacks(2);
+  const auto run = [&](const std::vector<Bytes>& from) {
+    return runOnDevices(team, call, from, feedbacks.handles());
+  };
+  const Outcome first = run(inputs);
+  EXPECT_FALSE(run(inputs).recv[0] == first.recv[0]) << "feedback changes something";
+  std::vector<Bytes> broken = inputs;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(broken[1].data() + 80, &nan, sizeof nan);
+  for (const rondoCompressionReport_t& report : run(broken).reports) {
+    EXPECT_EQ(report.nonFinite, 1);
+    EXPECT_EQ(report.feedbackReset, 1);
+  }
+  EXPECT_TRUE(run(inputs).recv[0] == first.recv[0]) << "as from the beginning";
+  for (const rondoErrorFeedback_t feedback : feedbacks.handles())
+    EXPECT_EQ(rondoErrorFeedbackReset(feedback), rondoSuccess);
+  EXPECT_TRUE(run(inputs).recv[1] == first.recv[1]);
+}
+
+TEST(DeviceFeedback, GoesOnFromWhatWasSaved) {
+  Team team({0, 1});
+  const Call call{.count = 700};
+  const std::vector<Bytes> inputs = inputsOf(call, 2);
+  const Feedbacks original(2);
+  const Feedbacks copies(2);
+  for (int step = 0; step < 3; ++step)
+    runOnDevices(team, call, inputs, original.handles());
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const Bytes saved = original.save(rank);
+    ASSERT_EQ(rondoErrorFeedbackLoad(copies.handles()[rank], saved.data(), saved.size()),
+              rondoSuccess);
+  }
+  const Outcome resumed = runOnDevices(team, call, inputs, copies.handles());
+  EXPECT_EQ(resumed.reports[0].feedbackReset, 0);
+  EXPECT_TRUE(resumed.recv[1] == runOnDevices(team, call, inputs, original.handles()).recv[1]);
+  EXPECT_FALSE(resumed.recv[1] == runOnDevices(team, call, inputs).recv[1]);
+}
+
+/// The mean of T results errs by a constant over T.
+TEST(DeviceFeedback, TheMeanOfManyStepsConvergesToTheExactOne) {
+  constexpr int kSteps = 100;
+  Team team({0, 1});
+  const Call call{.op = ReduceOp::kAvg, .count = 300};
+  const std::vector<Bytes> inputs = inputsOf(call, 2);
+  const Feedbacks feedbacks(2);
+  std::vector<double> exact(call.count);
+  std::vector<double> sum(call.count);
+  double peak = 0;
+  const auto at = [](const Bytes& bytes, std::size_t i) {
+    float value = 0;
+    std::memcpy(&value, bytes.data() + i * sizeof value, sizeof value);
+    return static_cast<double>(value);
+  };
+  for (std::size_t i = 0; i < call.count; ++i) {
+    exact[i] = (at(inputs[0], i) + at(inputs[1], i)) / 2;
+    peak = std::max({peak, std::fabs(at(inputs[0], i)), std::fabs(at(inputs[1], i))});
+  }
+  for (int step = 0; step < kSteps; ++step) {
+    const Outcome outcome = runOnDevices(team, call, inputs, feedbacks.handles());
+    for (std::size_t i = 0; i < call.count; ++i)
+      sum[i] += at(outcome.recv[0], i);
+  }
+  // Residuals of half a scale at both roundings, by which peaks grow.
+  const double bound = 2 * (peak / 127) * 1.01 / kSteps + 1e-5;
+  for (std::size_t i = 0; i < call.count; ++i)
+    EXPECT_NEAR(sum[i] / kSteps, exact[i], bound) << i;
+}
+
 // What can be wrong.
 
-TEST(DeviceCompressionErrors, AnErrorFeedbackIsRefused) {
-  Team team({0, 1});
-  team.run([&](int /*rank*/, rondoComm_t comm, Stream stream) {
+TEST(DeviceCompressionErrors, ARankWithoutAFeedbackIsAMismatch) {
+  rondoConfig_t config = RONDO_CONFIG_INITIALIZER;
+  config.operationTimeoutMs = 20000;
+  config.logLevel = "error";
+  Team team({0, 1}, &config);
+  const Feedbacks feedbacks(1);
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
     DeviceFloats values(8);
-    rondoErrorFeedback_t feedback = nullptr;
-    ASSERT_EQ(rondoErrorFeedbackCreate(&feedback), rondoSuccess);
     rondoCompression_t how = RONDO_COMPRESSION_INITIALIZER;
-    how.feedback = feedback;
+    how.feedback = rank == 0 ? feedbacks.handles()[0] : nullptr;
     EXPECT_EQ(rondoAllReduceCompressed(values.data(), values.data(), 8, rondoFloat32, rondoSum,
                                        &how, comm, stream),
-              rondoNotSupported);
-    EXPECT_THAT(rondoGetLastError(comm), HasSubstr("pass feedback NULL"));
-    EXPECT_EQ(rondoErrorFeedbackDestroy(feedback), rondoSuccess);
-    values.fill(2.0F);
-    how.feedback = nullptr;
-    EXPECT_EQ(rondoAllReduceCompressed(values.data(), values.data(), 8, rondoFloat32, rondoSum,
-                                       &how, comm, stream),
-              rondoSuccess);
-    EXPECT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
-    EXPECT_EQ(values.values(), std::vector<float>(8, 4.0F));
+              rondoMismatch);
   });
 }
 
@@ -431,7 +577,7 @@ TEST(DeviceCompressionErrors, AReportCannotBeCaptured) {
     EXPECT_EQ(sum(), rondoSuccess);
     rondoDoubleBeginCapture(stream);
     EXPECT_EQ(sum(), rondoNotSupported);
-    EXPECT_THAT(rondoGetLastError(comm), HasSubstr("pass no report"));
+    EXPECT_THAT(rondoGetLastError(comm), HasSubstr("pass neither"));
     rondoDoubleEndCapture(stream);
   });
 }
