@@ -263,8 +263,8 @@ typedef struct rondoCompression {
   /// as it is until the call is complete. NULL: the buffer is one tensor.
   const size_t* tensorCounts;
   size_t tensors;  ///< in `tensorCounts`
-  /// What compression rounds away is added to the next call's elements. NULL: it is lost. On devices
-  /// all ranks pass one, or none.
+  /// What compression rounds away is added to the next call's elements. NULL: it is lost. On
+  /// devices all ranks pass one, or none.
   rondoErrorFeedback_t feedback;
   /// 1: compress between hosts only; not supported yet. Default: 0.
   int64_t betweenHosts;
@@ -919,7 +919,8 @@ RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
 /// rondoAllReduce, compressed on the wire.
 /// @param compression how; read before the call returns, but for what it points to.
 /// @threads @order  as rondoAllReduce.
-/// @errors   InvalidArgument, InvalidUsage, NotSupported (a report or a feedback while the stream is
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (a report or a feedback while the stream
+/// is
 ///   captured; other ops; a block that no slot holds), PeerLost, Timeout, Mismatch, Aborted,
 ///   OutOfMemory.
 RONDO_EXPORT rondoResult_t rondoAllReduceCompressed(const void* send,

@@ -173,6 +173,50 @@ TEST(DeviceProcesses, FreeNothingThatOthersHaveOpen) {
   }
 }
 
+/// Multiples of the scale, which are exact in int8. @return what went wrong; empty: nothing
+std::string sumCompressed(rondoComm_t comm, int ranks, int device) {
+  constexpr std::size_t kCount = 200 * 256;  // each block has a 127
+  const OnDevice on(device);
+  TestStream stream;
+  DeviceFloats values(kCount);
+  std::vector<float> expected(kCount);
+  rondoErrorFeedback_t feedback = nullptr;
+  if (rondoErrorFeedbackCreate(&feedback) != rondoSuccess) return "no feedback";
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      values.data()[i] = static_cast<float>(i % 128);
+      expected[i] = static_cast<float>(ranks) * values.data()[i];
+    }
+    rondoCompressionReport_t report = {};
+    rondoCompression_t how = RONDO_COMPRESSION_INITIALIZER;
+    if (round > 0) how.feedback = feedback;
+    if (round < 2) how.report = &report;
+    if (rondoAllReduceCompressed(values.data(), values.data(), kCount, rondoFloat32, rondoSum, &how,
+                                 comm, stream.get()) != rondoSuccess)
+      return rondoGetLastError(comm);
+    stream.synchronize();
+    if (values.values() != expected) return "a wrong sum";
+    if (how.report != nullptr && (report.wireBytes == 0 || report.nonFinite != 0))
+      return "a wrong report";
+  }
+  return rondoErrorFeedbackDestroy(feedback) == rondoSuccess ? "" : "feedback is not destroyed";
+}
+
+TEST(DeviceProcesses, Compress) {
+  for (const char* transports : {"cuda_ipc,shm", "shm", "tcp"}) {
+    ForkedRanks ranks(3, [transports](int rank, const rondoUniqueId_t& id) {
+      setVariable("RONDO_TRANSPORT", transports);
+      rondoComm_t comm = join(3, rank, id, rank);
+      if (comm == nullptr) return 2;
+      const std::string fault = sumCompressed(comm, 3, rank);
+      std::fprintf(stderr, "rank %d: %s\n", rank, fault.c_str());
+      if (rondoCommDestroy(comm) != rondoSuccess) return 3;
+      return fault.empty() ? 0 : 4;
+    });
+    ranks.expectSuccess();
+  }
+}
+
 TEST(DeviceProcesses, LeaveMemoryToThoseWhoDoNotCloseIt) {
   const RankLogs logs;
   ForkedRanks ranks(2, [&](int rank, const rondoUniqueId_t& id) {

@@ -3,10 +3,10 @@
 # one that is named must fail.
 
 # rondo_add_kernel_mutant(<name> FILE <header of kernels/cuda/> FROM <text> TO <text>
-#                         TEST <suite.test> [SAYS <regular expression>] [MESSAGES])
-# MESSAGES: the kernel of messages and its tests are meant. FROM must occur exactly once. SAYS: what the output must contain; by default that the test failed.
+#                         TEST <suite.test> [SAYS <regular expression>] [MESSAGES | CODED])
+# MESSAGES, CODED: the kernel of messages, or of compressed collectives, and its tests are meant. FROM must occur exactly once. SAYS: what the output must contain; by default that the test failed.
 function(rondo_add_kernel_mutant name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MESSAGES" "FILE;FROM;TO;TEST;SAYS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MESSAGES;CODED" "FILE;FROM;TO;TEST;SAYS" "")
   set(original ${PROJECT_SOURCE_DIR}/kernels/cuda/${arg_FILE})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${original})
   file(READ ${original} text)
@@ -38,6 +38,9 @@ function(rondo_add_kernel_mutant name)
   if(arg_MESSAGES)
     set(kernels message_kernel.cc)
     set(tests rondo_message_kernel_tests)
+  elseif(arg_CODED)
+    set(kernels coded_kernel.cc)
+    set(tests rondo_coded_kernel_tests)
   endif()
   add_executable(kernel_mutant_${name}
     ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${kernels} $<TARGET_OBJECTS:${tests}>)
@@ -201,6 +204,25 @@ if(NOT RONDO_SANITIZE)
     TEST MessageKernel.ALongWaitIsToldUntilItIsOver
     FROM [[if (polls >= kPollsPerLook * kPatientLooks) tellHost]]
     TO [[if (polls == ~0U) tellHost]])
+
+  # And of codes.
+  set(sums CodedKernel.SumsFollowEachOtherUnderRandomSchedules)
+  rondo_add_kernel_mutant(code_without_credit CODED FILE coded_executor.h TEST ${sums}
+    FROM [[if (end.position < end.slotCount) continue;]]
+    TO [[if (end.position != ~std::uint64_t{0}) continue;]])
+  rondo_add_kernel_mutant(code_posted_early CODED FILE coded_executor.h TEST ${sums}
+    FROM "    syncBlock();\n    pass(step.send, step.recv, bytes);"
+    TO "    pass(step.send, step.recv, bytes);")
+  rondo_add_kernel_mutant(peak_read_early CODED FILE coded_executor.h TEST ${sums}
+    FROM "    block_.peaks[threadIndex()] = peak;\n    syncBlock();"
+    TO "    block_.peaks[threadIndex()] = peak;")
+  rondo_add_kernel_mutant(own_code_first CODED FILE coded_executor.h TEST ${sums}
+    FROM [[if (i == step.ownPosition) sum]]
+    TO [[if (i == step.recv.count) sum]])
+  rondo_add_kernel_mutant(code_of_any_call CODED FILE coded_executor.h
+    TEST CodedKernel.AnotherCallOfThePeerIsNamed
+    FROM [[entry.call == work_.call && entry.bytes == bytes]]
+    TO [[entry.bytes == bytes]])
 endif()
 
 # Data that threads taking turns see in order anyway.

@@ -30,6 +30,13 @@ rondo_add_test(cuda_message_kernels_test LABELS cuda_emulated TIMEOUT 300
   SOURCES message_kernel.cc $<TARGET_OBJECTS:rondo_message_kernel_tests>
   LIBRARIES rondo_emulated_ranks)
 
+add_library(rondo_coded_kernel_tests OBJECT ${CMAKE_CURRENT_LIST_DIR}/coded_kernels_test.cc)
+target_link_libraries(rondo_coded_kernel_tests PRIVATE
+  rondo_emulated_ranks GTest::gtest rondo_build_flags)
+rondo_add_test(cuda_coded_kernels_test LABELS cuda_emulated TIMEOUT 300
+  SOURCES coded_kernel.cc $<TARGET_OBJECTS:rondo_coded_kernel_tests>
+  LIBRARIES rondo_emulated_ranks)
+
 rondo_add_test(slot_layout_test LABELS cuda_emulated
   SOURCES slot_layout_test.cc
   LIBRARIES rondo_core)

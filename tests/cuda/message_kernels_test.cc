@@ -17,8 +17,8 @@
 #include "tests/cuda/device_checks.h"
 #include "tests/cuda/emulator/machine.h"
 #include "tests/cuda/message_kernel.h"
+#include "tests/cuda/plain_wire.h"
 #include "tests/schedule/sparse_group.h"
-#include "transports/connection.h"
 
 namespace rondo::testing {
 namespace {
@@ -29,27 +29,6 @@ using emulator::Options;
 using emulator::Outcome;
 
 constexpr int kLanes = 2;  // fewer than rounds, so that some share one
-
-/// A connection in plain memory, and both its ends.
-struct Wire {
-  Wire(std::size_t slotBytes, std::uint32_t slotCount)
-      : slots(slotBytes * slotCount / sizeof(device::Pack)) {
-    send.tail = &tail.value;
-    send.head = &head.value;
-    send.entries = entries.data();
-    send.slots = reinterpret_cast<std::byte*>(slots.data());
-    send.slotBytes = static_cast<std::uint32_t>(slotBytes);
-    send.slotCount = slotCount;
-    recv = send;
-  }
-
-  CounterLine tail;
-  CounterLine head;
-  std::array<SlotEntry, kMaxSlots> entries{};
-  std::vector<device::Pack> slots;
-  device::End send;
-  device::End recv;
-};
 
 struct Shape {
   int ranks = 2;
@@ -142,15 +121,15 @@ class MessageRanks {
     made.lanes.push_back(lane);
   }
 
-  Wire& wire(int from, int to) {
-    std::unique_ptr<Wire>& place = wires_[{from, to}];
-    if (place == nullptr) place = std::make_unique<Wire>(shape_.slotBytes, shape_.slotCount);
+  PlainWire& wire(int from, int to) {
+    std::unique_ptr<PlainWire>& place = wires_[{from, to}];
+    if (place == nullptr) place = std::make_unique<PlainWire>(shape_.slotBytes, shape_.slotCount);
     return *place;
   }
 
   Shape shape_;
   std::uint32_t abortFlag_ = 0;
-  std::map<std::pair<int, int>, std::unique_ptr<Wire>> wires_;
+  std::map<std::pair<int, int>, std::unique_ptr<PlainWire>> wires_;
   std::vector<std::unique_ptr<LaunchTables>> launches_;
 };
 
