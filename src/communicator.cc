@@ -504,7 +504,8 @@ Result<CollectiveCall> Communicator::withFactor(CollectiveCall call, rondoStream
 
 Result<Plan> Communicator::planOnDevice(const CollectiveCall& call,
                                         const PlanRequest& request) const {
-  if (const cuda::DeviceOperation* operation = device_->prepared(request)) return operation->plan;
+  if (const cuda::DeviceOperation* operation = device_->prepared(call, request))
+    return operation->plan;
   if (call.compression.has_value()) {
     const CodedBlocks blocks(call, ranks());
     Result<Plan> coded =
@@ -524,7 +525,7 @@ Result<Plan> Communicator::planOnDevice(const CollectiveCall& call,
 Result<cuda::DeviceOperation*> Communicator::prepareOnDevice(const CollectiveCall& call,
                                                              const PlanRequest& request,
                                                              const Plan& plan) {
-  if (cuda::DeviceOperation* operation = device_->prepared(request)) return operation;
+  if (cuda::DeviceOperation* operation = device_->prepared(call, request)) return operation;
   return device_->prepare(call, request, plan,
                           [this](auto own, auto all) { return gatherRound(own, all); });
 }

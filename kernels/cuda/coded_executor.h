@@ -14,7 +14,7 @@
 #include "collectives/all_reduce/two_shot.h"
 #include "collectives/reduce_scatter/direct.h"
 #include "kernels/cuda/coded_launch.h"
-#include "kernels/cuda/conversion.h"
+#include "kernels/cuda/coding.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/waiting.h"
 
@@ -24,87 +24,6 @@ namespace rondo::device {
 struct CodedBlockState {
   std::uint32_t peaks[kBlockThreads];
 };
-
-namespace coded {
-
-/// An element as fp32, as kernels/host/float_blocks.h widens it.
-RONDO_DEVICE float load(DataType type, const std::byte* elements, std::size_t at) {
-  switch (type) {
-    case DataType::kFloat64:
-      return static_cast<float>(reinterpret_cast<const double*>(elements)[at]);
-    case DataType::kFloat16:
-      return toFloat(reinterpret_cast<const Float16*>(elements)[at]);
-    case DataType::kBfloat16:
-      return toFloat(reinterpret_cast<const Bfloat16*>(elements)[at]);
-    case DataType::kFloat8E4m3:
-      return toFloat(reinterpret_cast<const Float8E4m3*>(elements)[at]);
-    case DataType::kFloat8E5m2:
-      return toFloat(reinterpret_cast<const Float8E5m2*>(elements)[at]);
-    default:
-      return reinterpret_cast<const float*>(elements)[at];
-  }
-}
-
-template <class Float>
-RONDO_DEVICE bool storeNarrow(float value, std::byte* elements, std::size_t at) {
-  reinterpret_cast<Float*>(elements)[at] = roundTo<Float>(value);
-  return magnitudeBits(value) >= kOverflowBits<Float>;
-}
-
-/// Rounds `value` to an element. @return whether that is infinite or NaN
-RONDO_DEVICE bool store(DataType type, float value, std::byte* elements, std::size_t at) {
-  switch (type) {
-    case DataType::kFloat16:
-      return storeNarrow<Float16>(value, elements, at);
-    case DataType::kBfloat16:
-      return storeNarrow<Bfloat16>(value, elements, at);
-    case DataType::kFloat8E4m3:
-      return storeNarrow<Float8E4m3>(value, elements, at);
-    case DataType::kFloat8E5m2:
-      return storeNarrow<Float8E5m2>(value, elements, at);
-    case DataType::kFloat64:
-      reinterpret_cast<double*>(elements)[at] = static_cast<double>(value);
-      break;
-    default:
-      reinterpret_cast<float*>(elements)[at] = value;
-  }
-  return magnitudeBits(value) >= kInfinityBits;
-}
-
-/// The code of one element, in the low bits.
-RONDO_DEVICE std::uint16_t encode(Codec codec, float value, float inverse, bool finite) {
-  switch (codec) {
-    case Codec::kFloat16:
-      return roundTo<Float16>(value).bits;
-    case Codec::kBfloat16:
-      return roundTo<Bfloat16>(value).bits;
-    case Codec::kFloat8E4m3:
-      return roundTo<Float8E4m3>(value).bits;
-    case Codec::kFloat8E5m2:
-      return roundTo<Float8E5m2>(value).bits;
-    case Codec::kInt8:
-      break;
-  }
-  return finite ? static_cast<std::uint8_t>(Int8Codec::encode(value, inverse)) : std::uint8_t{0};
-}
-
-RONDO_DEVICE float decode(Codec codec, std::uint16_t code, float scale) {
-  switch (codec) {
-    case Codec::kFloat16:
-      return toFloat(Float16{code});
-    case Codec::kBfloat16:
-      return toFloat(Bfloat16{code});
-    case Codec::kFloat8E4m3:
-      return toFloat(Float8E4m3{static_cast<std::uint8_t>(code)});
-    case Codec::kFloat8E5m2:
-      return toFloat(Float8E5m2{static_cast<std::uint8_t>(code)});
-    case Codec::kInt8:
-      break;
-  }
-  return Int8Codec::decode(static_cast<std::int8_t>(code), scale);
-}
-
-}  // namespace coded
 
 /// One lane being run by a block, which is whole warps.
 class CodedRunner {
@@ -292,7 +211,7 @@ class CodedRunner {
   /// The calling thread's element of the own input, with what is still due of it.
   RONDO_DEVICE float inputAt(const Part& part, std::size_t at) const {
     const std::size_t place = part.span.offset - coded_.inputOrigin + at;
-    const float value = coded::load(coded_.type, work_.input, place);
+    const float value = loadFloat(coded_.type, work_.input, place);
     const float* const residuals = coded_.contributionResiduals;
     return residuals != nullptr ? value + residuals[place] : value;
   }
@@ -305,8 +224,8 @@ class CodedRunner {
                                          bool finite,
                                          float& decoded) {
     const float value = inputAt(part, at);
-    const std::uint16_t code = coded::encode(coded_.codec, value, scale.inverse, finite);
-    decoded = coded::decode(coded_.codec, code, scale.scale);
+    const std::uint16_t code = encodeElement(coded_.codec, value, scale.inverse, finite);
+    decoded = decodeElement(coded_.codec, code, scale.scale);
     if (coded_.contributionResiduals != nullptr)
       coded_.contributionResiduals[part.span.offset - coded_.inputOrigin + at] = value - decoded;
     return code;
@@ -319,9 +238,9 @@ class CodedRunner {
                                std::size_t at) const {
     const std::byte* const code = slot + codePlace(run, part, at);
     if (codeBytes(coded_.codec) == 2)
-      return coded::decode(coded_.codec, *reinterpret_cast<const std::uint16_t*>(code), 0);
+      return decodeElement(coded_.codec, *reinterpret_cast<const std::uint16_t*>(code), 0);
     const float scale = scales() ? reinterpret_cast<const float*>(slot)[part.index] : 0;
-    return coded::decode(coded_.codec, static_cast<std::uint8_t>(*code), scale);
+    return decodeElement(coded_.codec, static_cast<std::uint8_t>(*code), scale);
   }
 
   RONDO_DEVICE std::size_t codePlace(const Run& run, const Part& part, std::size_t at) const {
@@ -350,7 +269,7 @@ class CodedRunner {
 
   RONDO_DEVICE void toOutput(const Part& part, std::size_t at, float value) {
     const std::size_t place = part.span.offset - coded_.outputOrigin + at;
-    nonFinite_ |= coded::store(coded_.type, value, work_.output, place);
+    nonFinite_ |= storeFloat(coded_.type, value, work_.output, place);
   }
 
   /// Encodes the own input into slots, and stores what receivers make of it if that is wanted.
@@ -395,8 +314,8 @@ class CodedRunner {
     if (coded_.collective != Collective::kAllReduce) return;
     const Int8Codec::Scale scale = scaleOf(part, finite, [&](std::size_t at) { return sums[at]; });
     forElements(part, [&](std::size_t at) {
-      const std::uint16_t code = coded::encode(coded_.codec, sums[at], scale.inverse, finite);
-      const float decoded = coded::decode(coded_.codec, code, scale.scale);
+      const std::uint16_t code = encodeElement(coded_.codec, sums[at], scale.inverse, finite);
+      const float decoded = decodeElement(coded_.codec, code, scale.scale);
       sendCode(step, run, part, at, code);
       if (residuals != nullptr) residuals[at] = sums[at] - decoded;
       toOutput(part, at, decoded);

@@ -1,165 +1,99 @@
-// The codecs in a kernel: a thread block encodes, or decodes, a run of kernels/codec.h together.
-// The same bytes as on the host. Written against device.h only, as everything in this folder.
-//
-// Warps share out the blocks of the run: each finds the largest magnitude of its block, a few
-// elements per thread, which its threads then read from shared memory.
+// The codecs in a kernel, an element at a time: the bytes of the host (kernels/host/block_coder.h),
+// and elements of any float type as the fp32 that codecs work on. The peak of a block is its
+// caller's to find (kernels/cuda/coded_executor.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "collectives/partition.h"
 #include "kernels/codec.h"
 #include "kernels/cuda/conversion.h"
 #include "kernels/cuda/device.h"
+#include "kernels/data_type.h"
 
 namespace rondo::device {
 
-/// A run that begins where a tensor does, or `blockElems` elements or a multiple of it later: all
-/// its blocks but the last are full.
-struct RunShape {
-  std::size_t elems = 0;
-  std::size_t blockElems = kDefaultBlockElems;
-
-  RONDO_DEVICE std::size_t blocks() const { return ceilDiv(elems, blockElems); }
-
-  RONDO_DEVICE Span block(std::size_t index) const {
-    const std::size_t first = index * blockElems;
-    return {first, minOf(blockElems, elems - first)};
-  }
-};
-
-/// Bytes of shared memory that encodeRun() needs.
-constexpr std::size_t encodeSharedBytes(unsigned threads) {
-  return threads * sizeof(std::uint32_t);
-}
-
-namespace coding {
-
-/// Which threads of the thread block work on one block of a run.
-struct Team {
-  unsigned index = threadIndex() / kWarpThreads;
-  unsigned count = blockThreads() / kWarpThreads;
-  unsigned lane = threadIndex() % kWarpThreads;
-};
-
-RONDO_DEVICE void encodeInt8(const float* values, const RunShape& shape, std::byte* run) {
-  const Team team;
-  const std::size_t blocks = shape.blocks();
-  auto* const scales = reinterpret_cast<float*>(run);
-  auto* const codes = reinterpret_cast<std::int8_t*>(run + codeOffset(Codec::kInt8, blocks, 0));
-  auto* const peaks = reinterpret_cast<std::uint32_t*>(sharedMemory());
-  // All threads go round equally often, since they meet.
-  for (std::size_t first = 0; first < blocks; first += team.count) {
-    const std::size_t index = first + team.index;
-    const Span block = index < blocks ? shape.block(index) : Span{};
-    std::uint32_t peak = 0;
-    for (std::size_t i = team.lane; i < block.elems; i += kWarpThreads) {
-      const std::uint32_t magnitude = magnitudeBits(values[block.offset + i]);
-      peak = magnitude > peak ? magnitude : peak;
-    }
-    peaks[threadIndex()] = peak;
-    syncBlock();
-    for (unsigned lane = 0; lane < kWarpThreads; ++lane) {
-      const std::uint32_t other = peaks[team.index * kWarpThreads + lane];
-      peak = other > peak ? other : peak;
-    }
-    syncBlock();  // the next round writes there
-    const Int8Codec::Scale scale = Int8Codec::scaleOf(peak);
-    const bool finite = Int8Codec::isFinite(peak);
-    for (std::size_t i = team.lane; i < block.elems; i += kWarpThreads) {
-      const std::size_t at = block.offset + i;
-      codes[at] = finite ? Int8Codec::encode(values[at], scale.inverse) : std::int8_t{0};
-    }
-    if (index < blocks && team.lane == 0) scales[index] = scale.scale;
+/// An element as fp32, as kernels/host/float_blocks.h widens it.
+RONDO_DEVICE float loadFloat(DataType type, const std::byte* elements, std::size_t at) {
+  switch (type) {
+    case DataType::kFloat64:
+      return static_cast<float>(reinterpret_cast<const double*>(elements)[at]);
+    case DataType::kFloat16:
+      return toFloat(reinterpret_cast<const Float16*>(elements)[at]);
+    case DataType::kBfloat16:
+      return toFloat(reinterpret_cast<const Bfloat16*>(elements)[at]);
+    case DataType::kFloat8E4m3:
+      return toFloat(reinterpret_cast<const Float8E4m3*>(elements)[at]);
+    case DataType::kFloat8E5m2:
+      return toFloat(reinterpret_cast<const Float8E5m2*>(elements)[at]);
+    default:
+      return reinterpret_cast<const float*>(elements)[at];
   }
 }
+
+namespace detail {
 
 template <class Float>
-RONDO_DEVICE void encodeCast(const float* values, std::size_t elems, std::byte* run) {
-  auto* const codes = reinterpret_cast<Float*>(run);
-  for (std::size_t i = threadIndex(); i < elems; i += blockThreads())
-    codes[i] = roundTo<Float>(values[i]);
+RONDO_DEVICE bool storeNarrow(float value, std::byte* elements, std::size_t at) {
+  reinterpret_cast<Float*>(elements)[at] = roundTo<Float>(value);
+  return magnitudeBits(value) >= kOverflowBits<Float>;
 }
 
-/// Calls `use(i, decoded)` for every element of the run.
-template <class Use>
-RONDO_DEVICE void forDecodedInt8(const std::byte* run, const RunShape& shape, Use use) {
-  const std::size_t blocks = shape.blocks();
-  const auto* const scales = reinterpret_cast<const float*>(run);
-  const auto* const codes =
-      reinterpret_cast<const std::int8_t*>(run + codeOffset(Codec::kInt8, blocks, 0));
-  const Team team;
-  for (std::size_t index = team.index; index < blocks; index += team.count) {
-    const Span block = shape.block(index);
-    for (std::size_t i = team.lane; i < block.elems; i += kWarpThreads) {
-      const std::size_t at = block.offset + i;
-      use(at, Int8Codec::decode(codes[at], scales[index]));
-    }
+}  // namespace detail
+
+/// Rounds `value` to an element. @return whether that is infinite or NaN
+RONDO_DEVICE bool storeFloat(DataType type, float value, std::byte* elements, std::size_t at) {
+  switch (type) {
+    case DataType::kFloat16:
+      return detail::storeNarrow<Float16>(value, elements, at);
+    case DataType::kBfloat16:
+      return detail::storeNarrow<Bfloat16>(value, elements, at);
+    case DataType::kFloat8E4m3:
+      return detail::storeNarrow<Float8E4m3>(value, elements, at);
+    case DataType::kFloat8E5m2:
+      return detail::storeNarrow<Float8E5m2>(value, elements, at);
+    case DataType::kFloat64:
+      reinterpret_cast<double*>(elements)[at] = static_cast<double>(value);
+      break;
+    default:
+      reinterpret_cast<float*>(elements)[at] = value;
   }
+  return magnitudeBits(value) >= kInfinityBits;
 }
 
-template <class Float, class Use>
-RONDO_DEVICE void forDecodedCast(const std::byte* run, std::size_t elems, Use use) {
-  const auto* const codes = reinterpret_cast<const Float*>(run);
-  for (std::size_t i = threadIndex(); i < elems; i += blockThreads())
-    use(i, toFloat(codes[i]));
-}
-
-template <class Use>
-RONDO_DEVICE void forDecoded(Codec codec, const std::byte* run, const RunShape& shape, Use use) {
+/// The code of one element, in the low bits: the bytes of kernels/host/block_coder.h.
+/// @param inverse, finite of the element's block, for a codec with scales: Int8Codec::scaleOf()
+RONDO_DEVICE std::uint16_t encodeElement(Codec codec, float value, float inverse, bool finite) {
   switch (codec) {
     case Codec::kFloat16:
-      return forDecodedCast<Float16>(run, shape.elems, use);
+      return roundTo<Float16>(value).bits;
     case Codec::kBfloat16:
-      return forDecodedCast<Bfloat16>(run, shape.elems, use);
+      return roundTo<Bfloat16>(value).bits;
     case Codec::kFloat8E4m3:
-      return forDecodedCast<Float8E4m3>(run, shape.elems, use);
+      return roundTo<Float8E4m3>(value).bits;
     case Codec::kFloat8E5m2:
-      return forDecodedCast<Float8E5m2>(run, shape.elems, use);
+      return roundTo<Float8E5m2>(value).bits;
     case Codec::kInt8:
-      return forDecodedInt8(run, shape, use);
+      break;
   }
+  return finite ? static_cast<std::uint8_t>(Int8Codec::encode(value, inverse)) : std::uint8_t{0};
 }
 
-}  // namespace coding
-
-/// Encodes `shape.elems` floats into a run. All threads of the block, which are whole warps; before
-/// others read it they must be ordered, as by syncBlock().
-/// @param run aligned to 4 bytes; encodedBytes() of it are written
-RONDO_DEVICE void encodeRun(Codec codec,
-                            const float* values,
-                            const RunShape& shape,
-                            std::byte* run) {
+/// What a code stands for. @param scale of its block, for a codec with scales
+RONDO_DEVICE float decodeElement(Codec codec, std::uint16_t code, float scale) {
   switch (codec) {
     case Codec::kFloat16:
-      return coding::encodeCast<Float16>(values, shape.elems, run);
+      return toFloat(Float16{code});
     case Codec::kBfloat16:
-      return coding::encodeCast<Bfloat16>(values, shape.elems, run);
+      return toFloat(Bfloat16{code});
     case Codec::kFloat8E4m3:
-      return coding::encodeCast<Float8E4m3>(values, shape.elems, run);
+      return toFloat(Float8E4m3{static_cast<std::uint8_t>(code)});
     case Codec::kFloat8E5m2:
-      return coding::encodeCast<Float8E5m2>(values, shape.elems, run);
+      return toFloat(Float8E5m2{static_cast<std::uint8_t>(code)});
     case Codec::kInt8:
-      return coding::encodeInt8(values, shape, run);
+      break;
   }
-}
-
-/// Decodes a run into `shape.elems` floats. All threads of the block, which are whole warps; the
-/// threads that write an element are those that add to it in addDecodedRun().
-RONDO_DEVICE void decodeRun(Codec codec,
-                            const std::byte* run,
-                            const RunShape& shape,
-                            float* values) {
-  coding::forDecoded(codec, run, shape, [=](std::size_t i, float decoded) { values[i] = decoded; });
-}
-
-/// Adds a run to `shape.elems` sums; as decodeRun().
-RONDO_DEVICE void addDecodedRun(Codec codec,
-                                const std::byte* run,
-                                const RunShape& shape,
-                                float* sums) {
-  coding::forDecoded(codec, run, shape, [=](std::size_t i, float decoded) { sums[i] += decoded; });
+  return Int8Codec::decode(static_cast<std::int8_t>(code), scale);
 }
 
 }  // namespace rondo::device

@@ -131,6 +131,7 @@ Result<DeviceOperation> bindCodedOperation(const CollectiveCall& call,
   Result<DeviceOperation> operation = bindOperation(inBlocks, plan, ranks, rank, device, ends);
   RONDO_RETURN_IF_ERROR(operation.status());
   operation->request = request;
+  operation->tensors.assign(call.compression->tensors.begin(), call.compression->tensors.end());
   const Result<device::CodedLane> shared = sharedLane(call, blocks, rank, device, *operation);
   RONDO_RETURN_IF_ERROR(shared.status());
   RONDO_RETURN_IF_ERROR(placeLanes(*shared, device, *operation));

@@ -110,7 +110,7 @@ Status DeviceEngine::check(const CollectiveCall& call,
         "cannot be; use one with blocks of one size",
         rank_, static_cast<const void*>(stream));
   }
-  if (prepared_.find(request) != nullptr) return {};
+  if (prepared(call, request) != nullptr) return {};
   return Status::invalidUsage(
       "rank {}: stream {} is being captured, and this operation was not run before: run it once "
       "with the same count, type, reduction and root to warm up, then capture",

@@ -58,8 +58,11 @@ class DeviceEngine {
   ///   SystemError (what the driver says)
   Status read(const void* from, std::span<std::byte> to, Stream stream) const;
 
-  /// The operation of a request that was prepared before; null: there is none.
-  DeviceOperation* prepared(const PlanRequest& request) const { return prepared_.find(request); }
+  /// The operation of `call`, with that request, if it was prepared before; null: there is none.
+  DeviceOperation* prepared(const CollectiveCall& call, const PlanRequest& request) const {
+    DeviceOperation* const operation = prepared_.find(request);
+    return operation != nullptr && operation->fits(call) ? operation : nullptr;
+  }
 
   /// Makes everything that launches of `call`, with that request, under `plan` need. Collective:
   /// returns when all ranks are that far. Waits for what was launched before.

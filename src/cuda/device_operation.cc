@@ -106,6 +106,10 @@ void DeviceOperation::leaveBehind() {
     table.leaveBehind();
 }
 
+bool DeviceOperation::fits(const CollectiveCall& call) const {
+  return !isCoded() || std::ranges::equal(tensors, call.compression->tensors);
+}
+
 bool DeviceOperation::nonFinite() const {
   const std::span words(verdicts.onHost<const std::uint64_t>(), codedLanes.size());
   return std::ranges::any_of(words, [](std::uint64_t word) { return word != 0; });

@@ -48,6 +48,7 @@ struct DeviceOperation {
   std::vector<Memory> tables;           ///< what the lanes point to
   std::vector<device::Lane> laneTable;  ///< what `lanes` holds
   // Compressed only:
+  std::vector<std::size_t> tensors;           ///< as passed
   std::vector<device::CodedLane> codedLanes;  ///< by channel
   Memory codedTable;                          ///< what holds them on the device
   std::vector<std::size_t> firstResults;      ///< by channel: elements that those before it add up
@@ -58,6 +59,9 @@ struct DeviceOperation {
   // Blocks of different sizes only:
   Memory blocks;                         ///< their counts and offsets, as kernels find them
   std::vector<std::size_t> blockValues;  ///< what was put there last
+
+  /// Whether it is that of `call`, if their requests are equal.
+  bool fits(const CollectiveCall& call) const;
 
   bool isCoded() const { return !codedLanes.empty(); }
 

@@ -11,10 +11,6 @@ rondo_add_command_test(nvcc_schedules LABELS ptx TIMEOUT 300
   COMMAND ${CMAKE_CUDA_COMPILER} ${rondo_nvcc_test_flags}
     -cubin -o ${PROJECT_BINARY_DIR}/schedules_compile.cubin
     ${CMAKE_CURRENT_LIST_DIR}/schedules_compile.cu)
-rondo_add_command_test(nvcc_codecs LABELS ptx TIMEOUT 300
-  COMMAND ${CMAKE_CUDA_COMPILER} ${rondo_nvcc_test_flags}
-    -cubin -o ${PROJECT_BINARY_DIR}/coding_compile.cubin
-    ${CMAKE_CURRENT_LIST_DIR}/coding_compile.cu)
 
 # RONDO_NVDISASM is empty where there is none: that test says so and is skipped.
 set(rondo_nvdisasm ${RONDO_NVDISASM})
