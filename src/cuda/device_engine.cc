@@ -122,7 +122,10 @@ Status DeviceEngine::placeResiduals(const host::Residuals& residuals, DeviceOper
 }
 
 Result<rondoCompressionReport_t> DeviceEngine::awaitReport(const DeviceOperation& operation) {
-  RONDO_RETURN_IF_ERROR(watch_->settle());
+  // A call that returns when it is complete has left its caller's buffers when it has failed, too.
+  const CurrentDevice current(device());
+  const Status ended = watch_->settle();
+  if (!ended.ok()) return abandon(ended);
   return rondoCompressionReport_t{operation.wireBytes, operation.plainBytes,
                                   operation.nonFinite() ? 1 : 0, 0};
 }

@@ -85,7 +85,7 @@ class DeviceEngine {
   /// @errors SystemError
   Status placeResiduals(const host::Residuals& residuals, DeviceOperation& operation);
 
-  /// Waits until what was launched is complete.
+  /// Waits until what was launched is complete; if that fails, until it has given up.
   /// @param operation a compressed one, which was launched last
   /// @return what its last call came to
   /// @errors the failure of the communicator
