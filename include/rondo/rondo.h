@@ -919,10 +919,9 @@ RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
 /// rondoAllReduce, compressed on the wire.
 /// @param compression how; read before the call returns, but for what it points to.
 /// @threads @order  as rondoAllReduce.
-/// @errors   InvalidArgument, InvalidUsage, NotSupported (a report or a feedback while the stream
-/// is
-///   captured; other ops; a block that no slot holds), PeerLost, Timeout, Mismatch, Aborted,
-///   OutOfMemory.
+/// @errors   InvalidArgument, InvalidUsage, NotSupported (a report or a feedback while the
+///   stream is captured; other ops; a block that no slot holds), PeerLost, Timeout, Mismatch,
+///   Aborted, OutOfMemory.
 RONDO_EXPORT rondoResult_t rondoAllReduceCompressed(const void* send,
                                                     void* recv,
                                                     size_t count,
