@@ -907,9 +907,8 @@ RONDO_EXPORT rondoResult_t rondoScatterV(const void* send,
 //               of an all-reduce once more: two roundings, whatever the number of ranks. Elements
 //               are turned into fp32 first, which rounds doubles, and out of it last, which rounds
 //               8- and 16-bit floats.
-//   Same bits   all ranks hold the same bits of one element's result. The order of additions is
-//   that
-//               of the ranks.
+//   Same bits   all ranks hold the same bits of one element's result. Additions are made in
+//               the order of the ranks.
 //   Non-finite  input, and what is beyond the codec, becomes infinity or NaN; the report says so on
 //               every rank.
 //
