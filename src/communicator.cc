@@ -58,22 +58,6 @@ Result<std::shared_ptr<cuda::SharedLaunch>> openDevice(int rank, int ordinal) {
   return std::shared_ptr<cuda::SharedLaunch>(*std::move(launches));
 }
 
-/// What ranks that are about to form a communicator can do before they have one.
-GatherBytes gatherBy(Exchange& exchange) {
-  return [&exchange](std::span<const std::byte> own, std::span<std::byte> all) -> Status {
-    const Result<std::vector<std::string>> texts =
-        exchange.allGather({reinterpret_cast<const char*>(own.data()), own.size()});
-    RONDO_RETURN_IF_ERROR(texts.status());
-    for (std::size_t rank = 0; rank < texts->size(); ++rank) {
-      const std::string& text = (*texts)[rank];
-      if (text.size() != own.size() || (rank + 1) * own.size() > all.size())
-        return Status::mismatch("rank {} sent {} bytes, not {}", rank, text.size(), own.size());
-      std::ranges::copy(std::as_bytes(std::span(text)), all.subspan(rank * own.size()).begin());
-    }
-    return {};
-  };
-}
-
 /// Ranks that share processors must not poll: they would keep away the rank they wait for.
 /// @param workers of each rank
 host::WaitPolicy waitPolicy(const PlanFacts& facts, int workers) {
@@ -188,10 +172,21 @@ Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createInProcess
     RONDO_RETURN_IF_ERROR(
         communicators.back()->startDevice(launches[static_cast<std::size_t>(rank)]));
   }
+  if (!launches.empty()) meetOnDevices(communicators);
   RONDO_LOG(kInfo, kCommunicator, LogContext{-1, config.name},
             "created ranks {} as threads cpus {} slots {} of bytes {}", ranks, facts.cpus,
             facts.slotCount, facts.slotBytes);
   return communicators;
+}
+
+/// By one thread for all ranks, so that two which have their first messages need nobody else.
+void Communicator::meetOnDevices(std::span<const std::unique_ptr<Communicator>> communicators) {
+  std::vector<cuda::DeviceRank> ranks;
+  for (const auto& communicator : communicators)
+    ranks.push_back(communicator->device_->links().self());
+  const cuda::DeviceWays ways = cuda::DeviceWays::findOut(ranks);
+  for (const auto& communicator : communicators)
+    communicator->device_->links().meet(ways);
 }
 
 Result<std::vector<std::unique_ptr<Communicator>>> Communicator::createOnDevices(

@@ -213,6 +213,7 @@ class Communicator {
   static Result<std::vector<std::unique_ptr<Communicator>>> createInProcess(
       int ranks, const Config& config, const cuda::LaunchGroups& launches);
   Status startDevice(std::shared_ptr<cuda::SharedLaunch> launches);
+  static void meetOnDevices(std::span<const std::unique_ptr<Communicator>> communicators);
 
   /// For split(): in its turn.
   Result<std::vector<SplitWish>> gatherWishes(SplitWish own);

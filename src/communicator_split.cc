@@ -133,6 +133,7 @@ Result<std::unique_ptr<Communicator>> Communicator::splitThreads(SplitExchange& 
   if (onDevice()) {
     RONDO_RETURN_IF_ERROR(
         communicator->startDevice(std::move(shared.launches[static_cast<std::size_t>(part.rank)])));
+    RONDO_RETURN_IF_ERROR(communicator->device_->links().meet(gatherBy(exchange)));
   }
   return communicator;
 }

@@ -35,6 +35,11 @@ class Exchange {
 /// @param all receives the blocks of all ranks, by rank, each as long as `own`
 using GatherBytes = std::function<Status(std::span<const std::byte> own, std::span<std::byte> all)>;
 
+/// What ranks that are about to form a communicator can do before they have one.
+/// @param exchange must outlive what is returned
+/// @errors of a call: those of `exchange`, Mismatch (blocks of other lengths)
+GatherBytes gatherBy(Exchange& exchange);
+
 /// The largest payload.
 inline constexpr std::size_t kMaxExchangeBytes = std::size_t{16} * 1024;
 

@@ -251,6 +251,42 @@ TEST(DeviceMessage, GoesWithoutPeerAccessThroughTheHost) {
   rondoDoublePeerAccess(1);
 }
 
+/// Sends to all of `peers` and receives from them, in one group.
+void exchangeWith(const std::vector<int>& peers, int rank, rondoComm_t comm, Stream stream) {
+  constexpr std::size_t kCount = 100;
+  std::vector<Floats> in;
+  std::vector<Floats> out;
+  ASSERT_EQ(rondoGroupStart(), rondoSuccess);
+  for (const int peer : peers) {
+    out.push_back(holding(letter(rank, peer, kCount)));
+    in.push_back(room(kCount));
+    EXPECT_EQ(send(out.back(), kCount, peer, comm, stream), rondoSuccess);
+    EXPECT_EQ(recv(in.back(), kCount, peer, comm, stream), rondoSuccess);
+  }
+  ASSERT_EQ(rondoGroupEnd(), rondoSuccess) << rondoGetLastError(comm);
+  ASSERT_EQ(driver().streamSynchronize(stream), cuda::kSuccess);
+  for (std::size_t place = 0; place < peers.size(); ++place)
+    EXPECT_EQ(read(in[place], kCount), letter(peers[place], rank, kCount));
+}
+
+/// Rank 0 meets both others at once, rank 1 comes to rank 2 only after that, as rank 2 to rank 0:
+/// without the warm-up they would wait for each other.
+TEST(DeviceMessage, OfDifferentGroupsEndOnceThePairsWereWarmedUp) {
+  Team team({0, 1, 2});
+  const std::vector<std::pair<int, int>> pairs = {{0, 1}, {0, 2}, {1, 2}};
+  const std::vector<std::vector<std::vector<int>>> groups = {{{1, 2}}, {{0}, {2}}, {{1}, {0}}};
+  team.run([&](int rank, rondoComm_t comm, Stream stream) {
+    for (const auto& [one, other] : pairs) {
+      if (rank != one && rank != other) continue;
+      const int peer = rank == one ? other : one;
+      ASSERT_EQ(rondoCommWarmUp(comm, "send", 1, rondoFloat32, rondoSum, peer), rondoSuccess)
+          << rondoGetLastError(comm);
+    }
+    for (const std::vector<int>& peers : groups[static_cast<std::size_t>(rank)])
+      exchangeWith(peers, rank, comm, stream);
+  });
+}
+
 TEST(DeviceMessage, CanBeWarmedUp) {
   Team team({0, 1});
   team.run([&](int rank, rondoComm_t comm, Stream stream) {

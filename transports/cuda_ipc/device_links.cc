@@ -130,7 +130,6 @@ std::string DeviceLinks::describe() const {
 }
 
 Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& gather) {
-  if (!ways_.has_value()) RONDO_RETURN_IF_ERROR(meet(gather));
   std::vector<EndName> fresh;
   for (const EndName& name : wanted) {
     if (ends_.contains(name)) continue;
@@ -150,45 +149,7 @@ Status DeviceLinks::connect(std::span<const EndName> wanted, const GatherBytes& 
   return {};
 }
 
-Way DeviceLinks::wayTo(int peer) const {
-  const auto known = pairWays_.find(peer);
-  return known != pairWays_.end() ? known->second : ways_->between(self_.rank, peer);
-}
-
-namespace {
-
-/// What a rank tells each of several others alike, told to them, and what they tell it.
-template <class T>
-Result<std::vector<T>> tellAlike(const T& own, std::span<const int> peers, const SwapBytes& swap) {
-  const std::vector<T> told(peers.size(), own);
-  std::vector<T> heard(peers.size());
-  RONDO_RETURN_IF_ERROR(
-      swap(peers, std::as_bytes(std::span(told)), std::as_writable_bytes(std::span(heard))));
-  return heard;
-}
-
-}  // namespace
-
-/// Ranks that are threads by construction have not met, which all would have to take part in.
-Status DeviceLinks::findWays(std::span<const int> peers, const SwapBytes& swap) {
-  if (self_.acrossProcesses) return {};
-  const Result<std::vector<int>> devices = tellAlike(self_.device->ordinal(), peers, swap);
-  RONDO_RETURN_IF_ERROR(devices.status());
-  std::vector<Way> seen;
-  for (const int device : *devices) {
-    const Result<bool> reached = self_.device->reach(device);
-    seen.push_back(reached.ok() && *reached ? Way::kDirect : Way::kPinned);
-  }
-  std::vector<Way> back(peers.size());
-  RONDO_RETURN_IF_ERROR(
-      swap(peers, std::as_bytes(std::span(seen)), std::as_writable_bytes(std::span(back))));
-  for (std::size_t place = 0; place < peers.size(); ++place)
-    pairWays_[peers[place]] = std::max(seen[place], back[place]);
-  return {};
-}
-
 Status DeviceLinks::connectMessages(std::span<const int> peers, const SwapBytes& swap) {
-  RONDO_RETURN_IF_ERROR(findWays(peers, swap));
   std::vector<EndName> fresh;
   for (const int peer : peers) {
     for (const EndName& end : messageEnds(peer)) {

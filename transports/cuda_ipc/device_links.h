@@ -44,9 +44,14 @@ class DeviceLinks {
  public:
   DeviceLinks(DeviceRank self, std::shared_ptr<RankGroup> group, SlotShape slots);
 
-  /// Finds out how ranks reach each other; connect() does it otherwise. Collective.
+  const DeviceRank& self() const { return self_; }
+
+  /// Finds out how ranks reach each other, before anything else. Collective.
   /// @errors OutOfMemory, SystemError, those of `gather`.
   Status meet(const GatherBytes& gather);
+
+  /// The same where somebody else has found it out for all ranks.
+  void meet(const DeviceWays& ways) { ways_ = ways; }
 
   /// Whether a transport of the host leads to `peer`. @threads any, once the ranks have met
   bool overWireTo(int peer) const { return self_.acrossProcesses && overWire(peer); }
@@ -73,8 +78,7 @@ class DeviceLinks {
   /// For kernels of the rank; lives as long as this object. Only of what was connected.
   const device::End& end(const EndName& name) const { return ends_.at(name); }
 
-  /// Whether all ranks' connections have lines; the same on all ranks. Between processes only once
-  /// they have met.
+  /// Whether all ranks' connections have lines; the same on all ranks, once they have met.
   bool carriesLines() const { return !self_.acrossProcesses || !ways_->anyWire(); }
 
   /// Whether other processes were given memory of this rank's device.
@@ -110,8 +114,7 @@ class DeviceLinks {
   Status connectOverWire(const EndName& name);
   Result<std::byte*> map(void* memory, std::size_t bytes);
 
-  Status findWays(std::span<const int> peers, const SwapBytes& swap);
-  Way wayTo(int peer) const;
+  Way wayTo(int peer) const { return ways_->between(self_.rank, peer); }
 
   bool overWire(int peer) const { return wayTo(peer) == Way::kWire; }
 
@@ -119,8 +122,7 @@ class DeviceLinks {
   std::uint64_t host_;  // hash of its identity
   std::shared_ptr<RankGroup> group_;
   SlotShape slots_;
-  std::optional<DeviceWays> ways_;  // from the first connect() on
-  std::map<int, Way> pairWays_;     // inside one process: to whom there are messages
+  std::optional<DeviceWays> ways_;  // once the ranks have met
   std::map<EndName, device::End> ends_;
   std::vector<SharedMemory> own_;
   bool given_ = false;

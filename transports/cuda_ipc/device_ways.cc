@@ -16,6 +16,14 @@ struct Finding {
   std::string why;  ///< not direct although on one host; else empty
 };
 
+/// A rank of the own process.
+Finding tryNeighbour(const Device& own, int device) {
+  const Result<bool> reached = own.reach(device);
+  if (reached.ok() && *reached) return {Way::kDirect, {}};
+  return {Way::kPinned, reached.ok() ? "no NVLink or PCIe peer access between them"
+                                     : std::string(reached.status().message())};
+}
+
 class Search {
  public:
   Search(const DeviceRank& self, std::span<const MemoryName> names)
@@ -26,26 +34,25 @@ class Search {
     const MemoryName& name = names_[static_cast<std::size_t>(peer)];
     if (name.host != host_) return {};
     if (!self_.directAllowed) return {};
-    if (inOwnProcess(name, host_)) return tryNeighbour(name);
+    if (inOwnProcess(name, host_)) return tryNeighbour(*self_.device, name.device);
     const Result<SharedMemory> opened = openMemory(name, *self_.device, host_);
     if (opened.ok()) return {Way::kDirect, {}};
     return {Way::kWire, std::string(opened.status().message())};
   }
 
  private:
-  Finding tryNeighbour(const MemoryName& name) const {
-    const Result<bool> reached = self_.device->reach(name.device);
-    if (reached.ok() && *reached) return {Way::kDirect, {}};
-    return {Way::kPinned, reached.ok() ? "no NVLink or PCIe peer access between them"
-                                       : std::string(reached.status().message())};
-  }
-
   const DeviceRank& self_;
   std::uint64_t host_;
   std::span<const MemoryName> names_;
 };
 
-void warnOfDetour(const DeviceRank& self, int peer, const Finding& finding) {
+/// Of the first of `findings`, by peer, that says why there is one.
+void warnOfDetour(const DeviceRank& self, std::span<const Finding> findings) {
+  const auto unwanted =
+      std::ranges::find_if(findings, [](const Finding& finding) { return !finding.why.empty(); });
+  if (unwanted == findings.end()) return;
+  const auto peer = unwanted - findings.begin();
+  const Finding& finding = *unwanted;
   RONDO_LOG(
       kWarn, kTransport, (LogContext{self.rank, self.communicator}),
       "ranks {} and {} cannot use each other's GPU memory ({}); what crosses between such "
@@ -84,6 +91,20 @@ Result<DeviceWays> DeviceWays::findOut(const DeviceRank& self, const GatherBytes
   return found;
 }
 
+DeviceWays DeviceWays::findOut(std::span<const DeviceRank> selves) {
+  DeviceWays ways(static_cast<int>(selves.size()));
+  ways.seen_.clear();
+  for (const DeviceRank& self : selves) {
+    std::vector<Finding> findings;
+    for (const DeviceRank& peer : selves) {
+      findings.push_back(tryNeighbour(*self.device, peer.device->ordinal()));
+      ways.seen_.push_back(findings.back().way);
+    }
+    warnOfDetour(self, findings);
+  }
+  return ways;
+}
+
 Result<DeviceWays> DeviceWays::tryAll(const DeviceRank& self,
                                       const SharedMemory& probe,
                                       const GatherBytes& gather) {
@@ -106,10 +127,7 @@ Result<DeviceWays> DeviceWays::tryAll(const DeviceRank& self,
   // Afterwards nobody has anybody's memory open, so all may free theirs.
   RONDO_RETURN_IF_ERROR(
       gather(std::as_bytes(std::span(row)), std::as_writable_bytes(std::span(ways.seen_))));
-  const auto unwanted =
-      std::ranges::find_if(findings, [](const Finding& finding) { return !finding.why.empty(); });
-  if (unwanted != findings.end())
-    warnOfDetour(self, static_cast<int>(unwanted - findings.begin()), *unwanted);
+  warnOfDetour(self, findings);
   warnOfSharing(self, names);
   return ways;
 }

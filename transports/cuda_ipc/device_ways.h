@@ -1,9 +1,11 @@
 // How the devices of two ranks reach each other, found out by trying: each rank allocates memory,
-// and the others open it. All ranks know the outcome for all pairs, so they choose alike.
+// and the others open it; devices of one process are asked. All ranks know the outcome for all
+// pairs, so they choose alike.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +39,10 @@ class DeviceWays {
   /// Collective.
   /// @errors OutOfMemory, SystemError, those of `gather`.
   static Result<DeviceWays> findOut(const DeviceRank& self, const GatherBytes& gather);
+
+  /// The same for all ranks of a communicator that are threads by construction, in one of them.
+  /// @param selves by rank
+  static DeviceWays findOut(std::span<const DeviceRank> selves);
 
   /// The way between two ranks, in both directions.
   Way between(int one, int other) const;
