@@ -1,9 +1,13 @@
-// Which algorithms can carry codes in place of elements: compressed operations are made with these.
+// Which algorithms can carry codes in place of elements, and of which blocks their steps are:
+// compressed operations are made with these.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "collectives/schedule.h"
+#include "collectives/step.h"
+#include "kernels/portability.h"
 
 namespace rondo {
 
@@ -20,6 +24,11 @@ constexpr std::string_view codedAlgorithmName(Collective collective) {
     default:
       return {};
   }
+}
+
+/// The first of the blocks that `step` is about, in the buffer with the most elements.
+RONDO_HD constexpr std::size_t firstCodedBlock(Collective collective, const Step& step) {
+  return collective == Collective::kAllGather ? step.outputOffset : step.inputOffset;
 }
 
 }  // namespace rondo

@@ -146,9 +146,7 @@ Status ErrorFeedback::checkUnused() const {
 /// By the call that has it.
 Result<host::Residuals> ErrorFeedback::moveTo(const cuda::Device& device) {
   const std::lock_guard lock(mutex_);
-  if (memory_.isOf(device) && onDevice_)
-    return host::Residuals{memory_.onDevice<float>(),
-                           memory_.onDevice<float>() + contribution_.size()};
+  if (memory_.isOf(device) && onDevice_) return residualsOnDevice();
   RONDO_RETURN_IF_ERROR(moveToHost());
   std::vector<float> all(contribution_);
   all.insert(all.end(), result_.begin(), result_.end());
@@ -161,8 +159,12 @@ Result<host::Residuals> ErrorFeedback::moveTo(const cuda::Device& device) {
   }
   RONDO_RETURN_IF_ERROR(device.copyIn(memory_, all.data(), bytes));
   onDevice_ = true;
-  return host::Residuals{memory_.onDevice<float>(),
-                         memory_.onDevice<float>() + contribution_.size()};
+  return residualsOnDevice();
+}
+
+host::Residuals ErrorFeedback::residualsOnDevice() const {
+  auto* const first = memory_.onDevice<float>();
+  return {first, first + contribution_.size()};
 }
 
 Status ErrorFeedback::moveToHost() {

@@ -99,6 +99,7 @@ class ErrorFeedback {
  private:
   Status checkFree() const;
   Result<host::Residuals> moveTo(const cuda::Device& device);
+  host::Residuals residualsOnDevice() const;
   Status moveToHost();
   void clear();
   void giveBack(bool reset);

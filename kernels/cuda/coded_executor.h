@@ -12,10 +12,12 @@
 
 #include "collectives/all_gather/direct.h"
 #include "collectives/all_reduce/two_shot.h"
+#include "collectives/coded.h"
 #include "collectives/reduce_scatter/direct.h"
 #include "kernels/cuda/coded_launch.h"
 #include "kernels/cuda/coding.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/lane_entries.h"
 #include "kernels/cuda/waiting.h"
 
 namespace rondo::device {
@@ -80,8 +82,7 @@ class CodedRunner {
   }
 
   RONDO_DEVICE_OUTLINE void runStep(const Step& step) {
-    const bool gathers = coded_.collective == Collective::kAllGather;
-    const std::size_t first = gathers ? step.outputOffset : step.inputOffset;
+    const std::size_t first = firstCodedBlock(coded_.collective, step);
     const Run run{first, step.elems, coded_.map.elemsOf(first, step.elems)};
     const std::size_t bytes = encodedBytes(coded_.codec, run.blocks, run.elems.elems);
     await(step.send, step.recv, bytes);
@@ -115,14 +116,6 @@ class CodedRunner {
   }
 
   // Slots.
-
-  static RONDO_DEVICE int threads() { return static_cast<int>(blockThreads()); }
-
-  /// As LaneRunner::firstOf().
-  RONDO_DEVICE int firstOf(const PeerRange& range) const {
-    const int behind = (static_cast<int>(threadIndex()) - range.first) % threads();
-    return behind < 0 ? behind + threads() : behind;
-  }
 
   static RONDO_DEVICE std::byte* slotOf(const End& end) {
     return end.slots + end.slotIndex() * end.slotBytes;
@@ -337,30 +330,11 @@ class CodedRunner {
     return divisor > 0 ? sum / divisor : sum;
   }
 
-  // Giving up.
-
-  /// All threads of the block: whether any of them gave up, which one of them then reports.
+  /// All threads of the block.
   RONDO_DEVICE bool giveUp(const PeerRange& recv, std::size_t bytes) {
-    if (!syncBlockAny(mismatch_ || wait_.givenUp())) return false;
-    failed_ = true;
-    const bool mismatch = syncBlockAny(mismatch_);
-    if (threadIndex() != 0) return true;
-    if (mismatch) nameMismatch(recv, bytes);
-    postCounter(lane_.report->state, mismatch ? Report::kMismatch : Report::kAborted);
-    return true;
-  }
-
-  /// The first peer whose slot does not fit.
-  RONDO_DEVICE void nameMismatch(const PeerRange& recv, std::size_t bytes) {
-    for (int i = 0; i < recv.count; ++i) {
-      const End& end = *lane_.recv[recv.first + i];
-      if (observeCounter(*end.tail) <= end.position) continue;  // not there yet
-      const SlotEntry& entry = end.entries[end.slotIndex()];
-      if (fits(entry, bytes)) continue;
-      lane_.report->peer = end.peer;
-      lane_.report->otherCall = entry.call;
-      return;
-    }
+    failed_ = anyGaveUp(lane_, recv, mismatch_, wait_.givenUp(),
+                        [&](const SlotEntry& entry) { return fits(entry, bytes); });
+    return failed_;
   }
 
   const LaunchArgs& args_;

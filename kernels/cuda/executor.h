@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/combine.h"
+#include "kernels/cuda/lane_entries.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/schedule_switch.h"
 
@@ -68,15 +69,6 @@ class LaneRunner {
   }
 
   // Slots.
-
-  static RONDO_DEVICE int threads() { return static_cast<int>(blockThreads()); }
-
-  /// The first entry of a range that is this thread's: entry e of a table is always that of
-  /// thread e mod threads.
-  RONDO_DEVICE int firstOf(const PeerRange& range) const {
-    const int behind = (static_cast<int>(threadIndex()) - range.first) % threads();
-    return behind < 0 ? behind + threads() : behind;
-  }
 
   /// Whether data carry marks of their own.
   RONDO_DEVICE bool inLines() const { return args_.protocol != Protocol::kStaged; }
@@ -218,30 +210,11 @@ class LaneRunner {
     return place;
   }
 
-  // Giving up.
-
-  /// All threads of the block: whether any of them gave up, which one of them then reports.
+  /// All threads of the block.
   RONDO_DEVICE bool giveUp(const Step& step) {
-    if (!syncBlockAny(mismatch_ || wait_.givenUp())) return false;
-    failed_ = true;
-    const bool mismatch = syncBlockAny(mismatch_);
-    if (threadIndex() != 0) return true;
-    if (mismatch) nameMismatch(step);
-    postCounter(lane_.report->state, mismatch ? Report::kMismatch : Report::kAborted);
-    return true;
-  }
-
-  /// The first peer whose slot does not fit.
-  RONDO_DEVICE void nameMismatch(const Step& step) {
-    for (int i = 0; i < step.recv.count; ++i) {
-      const End& end = *lane_.recv[step.recv.first + i];
-      if (observeCounter(*end.tail) <= end.position) continue;  // not there yet
-      const SlotEntry& entry = end.entries[end.slotIndex()];
-      if (fits(step, entry)) continue;
-      lane_.report->peer = end.peer;
-      lane_.report->otherCall = entry.call;
-      return;
-    }
+    failed_ = anyGaveUp(lane_, step.recv, mismatch_, wait_.givenUp(),
+                        [&](const SlotEntry& entry) { return fits(step, entry); });
+    return failed_;
   }
 
   const LaunchArgs& args_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collectives/all_gather/direct.h"
+#include "collectives/coded.h"
 #include "collectives/reduce_scatter/direct.h"
 #include "kernels/host/streamed_copy.h"
 #include "kernels/memory_order.h"
@@ -80,8 +81,7 @@ Step CodedLane::nextStep() const {
 }
 
 CodedLane::Run CodedLane::runOf(const Step& step) const {
-  const bool gathers = operation_.collective == Collective::kAllGather;
-  const std::size_t first = gathers ? step.outputOffset : step.inputOffset;
+  const std::size_t first = firstCodedBlock(operation_.collective, step);
   return {first, step.elems, operation_.blocks->elemsOf(first, step.elems)};
 }
 

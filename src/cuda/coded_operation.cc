@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "collectives/any_schedule.h"
+#include "collectives/coded.h"
 #include "kernels/cuda/coded_launch.h"
 #include "src/coded_blocks.h"
 
@@ -25,15 +26,14 @@ Result<T*> keepTable(const std::vector<T>& table,
   return onDevice;
 }
 
-Result<device::CodedMap> placeMap(const host::BlockMap& map,
-                                  const Device& device,
-                                  DeviceOperation& operation) {
-  std::vector<device::CodedTensor> tensors;
-  for (const host::BlockMap::Tensor& tensor : map.tensors())
-    tensors.push_back({tensor.firstBlock, tensor.firstElem});
-  const Result<device::CodedTensor*> table = keepTable(tensors, device, operation);
+Result<BlockView> placeMap(const host::BlockMap& map,
+                           const Device& device,
+                           DeviceOperation& operation) {
+  const Result<BlockTensor*> table = keepTable(map.tensors(), device, operation);
   RONDO_RETURN_IF_ERROR(table.status());
-  return device::CodedMap{*table, tensors.size(), map.blocks(), map.elems(), map.blockElems()};
+  BlockView onDevice = map.view();
+  onDevice.tensors = *table;
+  return onDevice;
 }
 
 /// Adds what this rank sends by `schedule`, in a reduce-scatter a word to each other rank, too, and
@@ -42,12 +42,11 @@ void countLane(const AnySchedule& schedule,
                const CollectiveCall& call,
                const CodedBlocks& blocks,
                DeviceOperation& operation) {
-  const bool gathers = call.collective == Collective::kAllGather;
   const std::size_t size = schedule.size();
   operation.firstResults.push_back(operation.codedResults);
   for (std::size_t index = 0; index < size; ++index) {
     const Step step = schedule.step(index);
-    const std::size_t first = gathers ? step.outputOffset : step.inputOffset;
+    const std::size_t first = firstCodedBlock(call.collective, step);
     const std::size_t elems = blocks.map().elemsOf(first, step.elems).elems;
     const auto receivers = static_cast<std::uint64_t>(step.send.count);
     operation.wireBytes += receivers * encodedBytes(call.compression->codec, step.elems, elems);
@@ -71,7 +70,7 @@ Result<device::CodedLane> sharedLane(const CollectiveCall& call,
   lane.collective = call.collective;
   lane.inputOrigin = call.collective == Collective::kAllGather ? ownFirst : 0;
   lane.outputOrigin = call.collective == Collective::kReduceScatter ? ownFirst : 0;
-  const Result<device::CodedMap> map = placeMap(blocks.map(), device, operation);
+  const Result<BlockView> map = placeMap(blocks.map(), device, operation);
   RONDO_RETURN_IF_ERROR(map.status());
   lane.map = *map;
   return lane;

@@ -42,7 +42,7 @@ struct Sum {
 
 /// Everything that one rank's launch points to.
 struct CodedLaunch {
-  device::CodedTensor tensor;
+  BlockTensor tensor;
   std::vector<float> sums;
   std::vector<device::End*> send;
   std::vector<device::End*> recv;
