@@ -3,6 +3,7 @@
 add_library(rondo_collective_harness STATIC
   ${CMAKE_CURRENT_LIST_DIR}/call_axes.cc
   ${CMAKE_CURRENT_LIST_DIR}/communicators.cc
+  ${CMAKE_CURRENT_LIST_DIR}/compressed_call.cc
   ${CMAKE_CURRENT_LIST_DIR}/covering_array.cc
   ${CMAKE_CURRENT_LIST_DIR}/forked_children.cc
   ${CMAKE_CURRENT_LIST_DIR}/guarded_buffer.cc

@@ -2,7 +2,6 @@
 // and whether a result is finite is reported; error feedback makes up for what is rounded away.
 // Cases from public bug reports: X01, X02, X03.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,22 +15,14 @@
 #include <gtest/gtest.h>
 
 #include "kernels/host/block_coder.h"
-#include "kernels/host/float_blocks.h"
-#include "kernels/host/float_environment.h"
 #include "rondo/rondo.hpp"
 #include "tests/collective/communicators.h"
+#include "tests/collective/compressed_call.h"
 
 namespace rondo::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using Bytes = std::vector<std::byte>;
-
-constexpr Codec kAllCodecs[] = {
-#define RONDO_VALUE(name, codeBytes, scaleBytes, text) Codec::k##name,
-    RONDO_FOR_EACH_CODEC(RONDO_VALUE)
-#undef RONDO_VALUE
-};
 
 CommunicatorSettings settingsOf(int ranks) {
   CommunicatorSettings settings;
@@ -41,38 +32,11 @@ CommunicatorSettings settingsOf(int ranks) {
   return settings;
 }
 
-/// One compressed call of all ranks.
-struct Call {
-  Collective collective = Collective::kAllReduce;
-  Codec codec = Codec::kInt8;
-  DataType type = DataType::kFloat32;
-  ReduceOp op = ReduceOp::kSum;
-  std::size_t count = 0;
-  std::size_t blockElems = kDefaultBlockElems;
-  std::vector<std::size_t> tensors{};
-  bool inPlace = false;
-
-  std::size_t sendElems(std::size_t ranks) const {
-    return collective == Collective::kReduceScatter ? count * ranks : count;
-  }
-
-  std::size_t recvElems(std::size_t ranks) const {
-    return collective == Collective::kAllGather ? count * ranks : count;
-  }
-};
-
-std::ostream& operator<<(std::ostream& out, const Call& call) {
-  return out << collectiveName(call.collective) << " " << codecName(call.codec) << " "
-             << dataTypeName(call.type) << " " << reduceOpName(call.op) << " count " << call.count
-             << " blocks of " << call.blockElems << " tensors " << call.tensors.size()
-             << (call.inPlace ? " in place" : "");
-}
-
 // ---- What the results must be -------------------------------------------------------------------
 
 /// The elements of each block of a buffer of `elems` elements: a block ends at `blockElems`, at a
 /// tensor's end and, if `part` is not 0, at each multiple of that.
-std::vector<Span> blocksOf(std::size_t elems, const Call& call, std::size_t part) {
+std::vector<Span> blocksOf(std::size_t elems, const CompressedCall& call, std::size_t part) {
   std::vector<std::size_t> ends(call.tensors.size());
   std::partial_sum(call.tensors.begin(), call.tensors.end(), ends.begin());
   if (scaleBytes(call.codec) == 0) ends.clear();
@@ -98,27 +62,13 @@ void roundTrip(Codec codec, float* values, std::size_t elems) {
   coder.decode({scale, codes.data()}, elems, values);
 }
 
-void roundTripAll(const Call& call, std::vector<float>& values, std::size_t part) {
+void roundTripAll(const CompressedCall& call, std::vector<float>& values, std::size_t part) {
   for (const Span& block : blocksOf(values.size(), call, part))
     roundTrip(call.codec, values.data() + block.offset, block.elems);
 }
 
-std::vector<float> widened(DataType type, const Bytes& elements) {
-  const host::FloatForm form(type, host::SimdTarget::kScalar);
-  std::vector<float> values(elements.size() / form.elemBytes());
-  form.widen(elements.data(), values.size(), values.data());
-  return values;
-}
-
-Bytes narrowed(DataType type, const std::vector<float>& values) {
-  const host::FloatForm form(type, host::SimdTarget::kScalar);
-  Bytes elements(values.size() * form.elemBytes());
-  form.narrow(values.data(), values.size(), elements.data());
-  return elements;
-}
-
 /// What each rank's recv must hold.
-std::vector<Bytes> expectedOf(const Call& call, const std::vector<Bytes>& inputs) {
+std::vector<Bytes> expectedOf(const CompressedCall& call, const std::vector<Bytes>& inputs) {
   const std::size_t ranks = inputs.size();
   const bool reduces = isReduction(call.collective);
   const std::size_t part = call.collective == Collective::kAllReduce ? 0 : call.count;
@@ -155,87 +105,7 @@ std::vector<Bytes> expectedOf(const Call& call, const std::vector<Bytes>& inputs
   return expected;
 }
 
-// ---- Running calls ------------------------------------------------------------------------------
-
-/// What a rank gave to a call, and what came of it.
-struct Outcome {
-  std::vector<Bytes> recv;
-  std::vector<rondoCompressionReport_t> reports;
-  rondoResult_t result = rondoSuccess;
-};
-
-rondoResult_t issue(const Call& call,
-                    const void* send,
-                    void* recv,
-                    const rondoCompression_t& how,
-                    rondoComm_t comm,
-                    rondoStream_t stream = nullptr) {
-  const auto type = static_cast<rondoDataType_t>(call.type);
-  const auto op = static_cast<rondoRedOp_t>(call.op);
-  if (call.collective == Collective::kAllReduce)
-    return rondoAllReduceCompressed(send, recv, call.count, type, op, &how, comm, stream);
-  if (call.collective == Collective::kReduceScatter)
-    return rondoReduceScatterCompressed(send, recv, call.count, type, op, &how, comm, stream);
-  return rondoAllGatherCompressed(send, recv, call.count, type, &how, comm, stream);
-}
-
-rondoCompression_t howOf(const Call& call) {
-  rondoCompression_t how = RONDO_COMPRESSION_INITIALIZER;
-  how.codec = static_cast<rondoCodec_t>(call.codec);
-  how.blockElems = static_cast<std::int64_t>(call.blockElems);
-  how.tensorCounts = call.tensors.empty() ? nullptr : call.tensors.data();
-  how.tensors = call.tensors.size();
-  return how;
-}
-
-/// All ranks' calls, made by this thread in one group.
-/// @param feedbacks one per rank; empty: none
-Outcome run(const Call& call,
-            const Communicators& comms,
-            const std::vector<Bytes>& inputs,
-            const std::vector<rondoErrorFeedback_t>& feedbacks = {}) {
-  const auto ranks = static_cast<std::size_t>(comms.ranks());
-  const std::size_t elem = elementBytes(call.type);
-  Outcome outcome;
-  outcome.reports.resize(ranks, {7, 7, 7, 7});
-  std::vector<Bytes> buffers(ranks);
-  EXPECT_EQ(rondoGroupStart(), rondoSuccess);
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const std::size_t recvBytes = call.recvElems(ranks) * elem;
-    const std::size_t sendBytes = inputs[rank].size();
-    rondoCompression_t how = howOf(call);
-    how.report = &outcome.reports[rank];
-    if (!feedbacks.empty()) how.feedback = feedbacks[rank];
-    Bytes& buffer = buffers[rank];
-    std::size_t sendAt = 0;
-    std::size_t recvAt = sendBytes;
-    if (call.inPlace) {
-      const std::size_t own = rank * call.count * elem;
-      sendAt = call.collective == Collective::kAllGather ? own : 0;
-      recvAt = call.collective == Collective::kReduceScatter ? own : 0;
-    }
-    buffer.resize(std::max(sendAt + sendBytes, recvAt + recvBytes) + 1);
-    std::ranges::copy(inputs[rank], buffer.begin() + static_cast<std::ptrdiff_t>(sendAt));
-    EXPECT_EQ(issue(call, buffer.data() + sendAt, buffer.data() + recvAt, how,
-                    comms[static_cast<int>(rank)]),
-              rondoSuccess)
-        << rondoGetLastError(nullptr);
-    outcome.recv.push_back({});
-  }
-  outcome.result = rondoGroupEnd();
-  EXPECT_EQ(outcome.result, rondoSuccess) << rondoGetLastError(nullptr);
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const std::size_t recvBytes = call.recvElems(ranks) * elem;
-    std::size_t recvAt = inputs[rank].size();
-    if (call.inPlace)
-      recvAt = call.collective == Collective::kReduceScatter ? rank * call.count * elem : 0;
-    const auto first = buffers[rank].begin() + static_cast<std::ptrdiff_t>(recvAt);
-    outcome.recv[rank].assign(first, first + static_cast<std::ptrdiff_t>(recvBytes));
-  }
-  return outcome;
-}
-
-std::vector<Bytes> randomInputs(const Call& call, int ranks, unsigned seed = 1) {
+std::vector<Bytes> randomInputs(const CompressedCall& call, int ranks, unsigned seed = 1) {
   std::vector<Bytes> inputs;
   for (int rank = 0; rank < ranks; ++rank) {
     std::mt19937 random(seed * 100 + static_cast<unsigned>(rank));
@@ -248,11 +118,11 @@ std::vector<Bytes> randomInputs(const Call& call, int ranks, unsigned seed = 1) 
   return inputs;
 }
 
-void expectDefinition(const Call& call, const Communicators& comms) {
+void expectDefinition(const CompressedCall& call, const Communicators& comms) {
   SCOPED_TRACE(::testing::Message() << call << " ranks " << comms.ranks());
   const std::vector<Bytes> inputs = randomInputs(call, comms.ranks());
   const std::vector<Bytes> expected = expectedOf(call, inputs);
-  const Outcome outcome = run(call, comms, inputs);
+  const CompressedOutcome outcome = runCompressed(call, comms, inputs);
   for (std::size_t rank = 0; rank < inputs.size(); ++rank) {
     ASSERT_TRUE(outcome.recv[rank] == expected[rank]) << "rank " << rank;
     EXPECT_EQ(outcome.reports[rank].nonFinite, 0);
@@ -260,31 +130,16 @@ void expectDefinition(const Call& call, const Communicators& comms) {
   }
 }
 
-/// `elems` elements in tensors of uneven sizes, empty ones among them.
-std::vector<std::size_t> unevenTensors(std::size_t elems) {
-  std::vector<std::size_t> tensors;
-  for (std::size_t next = 1; elems > 0; next = next * 3 % 601) {
-    const std::size_t size = std::min(elems, next);
-    tensors.push_back(size);
-    if (size % 2 == 0) tensors.push_back(0);
-    elems -= size;
-  }
-  return tensors;
-}
-
-constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kReduceScatter,
-                                       Collective::kAllGather};
-
 // ---- Bits ---------------------------------------------------------------------------------------
 
 TEST(CompressedMatrix, EveryCodecAndTypeGivesTheBitsOfTheDefinition) {
   constexpr DataType kTypes[] = {DataType::kFloat32,  DataType::kFloat64,    DataType::kFloat16,
                                  DataType::kBfloat16, DataType::kFloat8E4m3, DataType::kFloat8E5m2};
   const Communicators comms(settingsOf(3));
-  for (const Collective collective : kCollectives) {
+  for (const Collective collective : kCompressedCollectives) {
     for (const Codec codec : kAllCodecs) {
       for (const DataType type : kTypes) {
-        Call call{.collective = collective, .codec = codec, .type = type, .count = 700};
+        CompressedCall call{.collective = collective, .codec = codec, .type = type, .count = 700};
         // fp8 results shall stay finite.
         call.op = isReduction(collective) ? ReduceOp::kAvg : ReduceOp::kSum;
         expectDefinition(call, comms);
@@ -296,7 +151,7 @@ TEST(CompressedMatrix, EveryCodecAndTypeGivesTheBitsOfTheDefinition) {
 TEST(CompressedMatrix, EverySizeAndNumberOfRanks) {
   for (const int ranks : {1, 2, 3, 5}) {
     const Communicators comms(settingsOf(ranks));
-    for (const Collective collective : kCollectives) {
+    for (const Collective collective : kCompressedCollectives) {
       for (const std::size_t count : {0u, 1u, 15u, 16u, 17u, 256u, 257u, 1000u, 20000u}) {
         for (const bool inPlace : {false, true}) {
           expectDefinition({.collective = collective, .count = count, .inPlace = inPlace}, comms);
@@ -312,9 +167,9 @@ TEST(CompressedMatrix, EveryBlockSizeChunkAndChannel) {
   for (const int channels : {0, 3}) {
     settings.channels = channels;
     const Communicators comms(settings);
-    for (const Collective collective : kCollectives) {
+    for (const Collective collective : kCompressedCollectives) {
       for (const std::size_t blockElems : {16u, 48u, 256u, 4096u}) {
-        Call call{.collective = collective, .count = 9001, .blockElems = blockElems};
+        CompressedCall call{.collective = collective, .count = 9001, .blockElems = blockElems};
         expectDefinition(call, comms);
         const std::size_t elems = collective == Collective::kAllReduce ? 9001 : 3 * 9001;
         call.tensors = unevenTensors(elems);
@@ -326,9 +181,9 @@ TEST(CompressedMatrix, EveryBlockSizeChunkAndChannel) {
 
 TEST(Compressed, WhatIsBesideATensorDoesNotChangeItsBits) {
   const Communicators comms(settingsOf(3));
-  const Call both{.count = 1000, .tensors = {300, 700}};
+  const CompressedCall both{.count = 1000, .tensors = {300, 700}};
   const std::vector<Bytes> inputs = randomInputs(both, 3);
-  const Outcome together = run(both, comms, inputs);
+  const CompressedOutcome together = runCompressed(both, comms, inputs);
   std::size_t first = 0;
   for (const std::size_t elems : both.tensors) {
     std::vector<Bytes> own;
@@ -336,7 +191,7 @@ TEST(Compressed, WhatIsBesideATensorDoesNotChangeItsBits) {
     const auto end = static_cast<std::ptrdiff_t>((first + elems) * sizeof(float));
     for (const Bytes& input : inputs)
       own.emplace_back(input.begin() + begin, input.begin() + end);
-    const Outcome alone = run({.count = elems}, comms, own);
+    const CompressedOutcome alone = runCompressed({.count = elems}, comms, own);
     EXPECT_TRUE(
         std::equal(alone.recv[1].begin(), alone.recv[1].end(), together.recv[2].begin() + begin));
     first += elems;
@@ -346,19 +201,19 @@ TEST(Compressed, WhatIsBesideATensorDoesNotChangeItsBits) {
 /// Values of one rank that sum up beyond what int8 holds.
 TEST(Compressed, CodesAreNotSummedAsCodes) {
   const Communicators comms(settingsOf(4));
-  const Call call{.op = ReduceOp::kAvg, .count = 10};
+  const CompressedCall call{.op = ReduceOp::kAvg, .count = 10};
   std::vector<Bytes> inputs(4, narrowed(DataType::kFloat32, std::vector<float>(10, 1.0f)));
-  for (const float value : widened(DataType::kFloat32, run(call, comms, inputs).recv[3]))
+  for (const float value : widened(DataType::kFloat32, runCompressed(call, comms, inputs).recv[3]))
     EXPECT_NEAR(value, 1.0f, 1.0f / 127);
   inputs[0] = narrowed(DataType::kFloat32, std::vector<float>(10, 1000.0f));
   inputs[1] = inputs[2] = inputs[3] = narrowed(DataType::kFloat32, std::vector<float>(10, 0.001f));
-  for (const float value : widened(DataType::kFloat32, run(call, comms, inputs).recv[2]))
+  for (const float value : widened(DataType::kFloat32, runCompressed(call, comms, inputs).recv[2]))
     EXPECT_NEAR(value, 250.00075f, 1000.0f / 127 / 2 / 4 + 250.0f / 127 / 2);
 }
 
 TEST(Compressed, RanksInThreadsAndOnStreamsGetTheSame) {
   const Communicators comms(settingsOf(2));
-  const Call call{.count = 5000};
+  const CompressedCall call{.count = 5000};
   const std::vector<Bytes> inputs = randomInputs(call, 2);
   const std::vector<Bytes> expected = expectedOf(call, inputs);
   std::vector<Bytes> recv(2, Bytes(call.count * sizeof(float)));
@@ -406,9 +261,9 @@ TEST(Compressed, TheCppInterfaceDoesTheSame) {
 
 TEST(Compressed, Int8SendsAtMost27PercentOfTheBytes) {
   const Communicators comms(settingsOf(4));
-  for (const Collective collective : kCollectives) {
-    const Call call{.collective = collective, .count = 65536};
-    const Outcome outcome = run(call, comms, randomInputs(call, 4));
+  for (const Collective collective : kCompressedCollectives) {
+    const CompressedCall call{.collective = collective, .count = 65536};
+    const CompressedOutcome outcome = runCompressed(call, comms, randomInputs(call, 4));
     for (const rondoCompressionReport_t& report : outcome.reports) {
       EXPECT_LE(static_cast<double>(report.wireBytes),
                 0.27 * static_cast<double>(report.plainBytes));
@@ -420,28 +275,31 @@ TEST(Compressed, Int8SendsAtMost27PercentOfTheBytes) {
 
 TEST(Compressed, AShortTensorIsNotPadded) {
   const Communicators comms(settingsOf(2));
-  const Call call{.count = 30, .tensors = {10, 20}};
-  const Outcome outcome = run(call, comms, randomInputs(call, 2));
+  const CompressedCall call{.count = 30, .tensors = {10, 20}};
+  const CompressedOutcome outcome = runCompressed(call, comms, randomInputs(call, 2));
   // Rank 0 owns the first tensor: sends the second and the first's sum.
   EXPECT_EQ(outcome.reports[0].wireBytes, 4u + 20 + 4 + 10);
 }
 
-void expectReported(const Call& call, const Communicators& comms, float value, int expected) {
+void expectReported(const CompressedCall& call,
+                    const Communicators& comms,
+                    float value,
+                    int expected) {
   SCOPED_TRACE(::testing::Message() << call << " with " << value);
   const std::vector<float> ones(call.sendElems(3), 1.0f);
   std::vector<Bytes> inputs(3, narrowed(call.type, ones));
   std::vector<float> other = ones;
   other[other.size() / 2] = value;
   inputs[1] = narrowed(call.type, other);
-  for (const rondoCompressionReport_t& report : run(call, comms, inputs).reports)
+  for (const rondoCompressionReport_t& report : runCompressed(call, comms, inputs).reports)
     EXPECT_EQ(report.nonFinite, expected);
 }
 
 TEST(Compressed, NonFiniteIsReportedOnEveryRank) {
   const Communicators comms(settingsOf(3));
-  for (const Collective collective : kCollectives) {
+  for (const Collective collective : kCompressedCollectives) {
     for (const Codec codec : kAllCodecs) {
-      const Call call{.collective = collective, .codec = codec, .count = 600};
+      const CompressedCall call{.collective = collective, .codec = codec, .count = 600};
       expectReported(call, comms, std::numeric_limits<float>::infinity(), 1);
       expectReported(call, comms, std::numeric_limits<float>::quiet_NaN(), 1);
       expectReported(call, comms, 100.0f, 0);
@@ -454,7 +312,8 @@ TEST(Compressed, NonFiniteIsReportedOnEveryRank) {
   }
   expectReported({.type = DataType::kFloat16, .count = 600}, comms, 65504.0f, 0);
   std::vector<Bytes> large(3, narrowed(DataType::kFloat16, std::vector<float>(100, 40000.0f)));
-  const Outcome outcome = run({.type = DataType::kFloat16, .count = 100}, comms, large);
+  const CompressedOutcome outcome =
+      runCompressed({.type = DataType::kFloat16, .count = 100}, comms, large);
   for (const rondoCompressionReport_t& report : outcome.reports)
     EXPECT_EQ(report.nonFinite, 1);
 }
@@ -477,15 +336,6 @@ class Feedback : public ::testing::Test {
     return feedbacks_;
   }
 
-  static Bytes save(rondoErrorFeedback_t feedback) {
-    std::size_t size = 0;
-    EXPECT_EQ(rondoErrorFeedbackSave(feedback, nullptr, 0, &size), rondoSuccess);
-    Bytes bytes(size);
-    EXPECT_EQ(rondoErrorFeedbackSave(feedback, bytes.data(), bytes.size(), &size), rondoSuccess);
-    EXPECT_EQ(size, bytes.size());
-    return bytes;
-  }
-
   /// The element furthest from `exact` in the mean of `sum` over `steps`.
   static double worst(const std::vector<double>& sum, int steps, const std::vector<double>& exact) {
     double most = 0;
@@ -500,19 +350,19 @@ class Feedback : public ::testing::Test {
 /// One rank alone, so that what is sent is seen.
 TEST_F(Feedback, SendsInTheEndWhatIsTooSmallToBeSentAtOnce) {
   const Communicators comms(settingsOf(1));
-  const Call call{.collective = Collective::kReduceScatter, .count = 2};
+  const CompressedCall call{.collective = Collective::kReduceScatter, .count = 2};
   const std::vector<Bytes> inputs(1, narrowed(DataType::kFloat32, {1.0f, 0.001f}));
   make(1);
   double sent = 0;
   double sentWithout = 0;
   for (int step = 0; step < 10; ++step) {
-    sent += widened(DataType::kFloat32, run(call, comms, inputs, feedbacks_).recv[0])[1];
-    sentWithout += widened(DataType::kFloat32, run(call, comms, inputs).recv[0])[1];
+    sent += widened(DataType::kFloat32, runCompressed(call, comms, inputs, feedbacks_).recv[0])[1];
+    sentWithout += widened(DataType::kFloat32, runCompressed(call, comms, inputs).recv[0])[1];
   }
   EXPECT_NEAR(sent, 1.0 / 127, 1e-6);
   EXPECT_EQ(sentWithout, 0);
   float residual = 0;
-  const Bytes saved = save(feedbacks_[0]);
+  const Bytes saved = savedOf(feedbacks_[0]);
   std::memcpy(&residual, saved.data() + saved.size() - sizeof residual, sizeof residual);
   EXPECT_NEAR(residual, 0.01 - 1.0 / 127, 1e-6);
 }
@@ -523,7 +373,7 @@ TEST_F(Feedback, TheMeanOfManyStepsConvergesToTheExactOne) {
   constexpr int kRanks = 3;
   constexpr int kMostSteps = 1000;
   const Communicators comms(settingsOf(kRanks));
-  const Call call{.op = ReduceOp::kAvg, .count = 600};
+  const CompressedCall call{.op = ReduceOp::kAvg, .count = 600};
   const std::vector<Bytes> inputs = randomInputs(call, kRanks);
   std::vector<double> exact(call.count);
   double peak = 0;
@@ -542,8 +392,8 @@ TEST_F(Feedback, TheMeanOfManyStepsConvergesToTheExactOne) {
   double firstWithout = 0;
   for (int step = 1; step <= kMostSteps; ++step) {
     const std::vector<float> one =
-        widened(call.type, run(call, comms, inputs, feedbacks_).recv[step % kRanks]);
-    const std::vector<float> other = widened(call.type, run(call, comms, inputs).recv[0]);
+        widened(call.type, runCompressed(call, comms, inputs, feedbacks_).recv[step % kRanks]);
+    const std::vector<float> other = widened(call.type, runCompressed(call, comms, inputs).recv[0]);
     for (std::size_t i = 0; i < call.count; ++i) {
       with[i] += static_cast<double>(one[i]);
       without[i] += static_cast<double>(other[i]);
@@ -559,68 +409,68 @@ TEST_F(Feedback, TheMeanOfManyStepsConvergesToTheExactOne) {
 
 TEST_F(Feedback, IsForgottenAfterAResultThatIsNotFinite) {
   const Communicators comms(settingsOf(2));
-  const Call call{.count = 400};
+  const CompressedCall call{.count = 400};
   const std::vector<Bytes> inputs = randomInputs(call, 2);
   make(2);
-  const Outcome first = run(call, comms, inputs, feedbacks_);
-  const Outcome second = run(call, comms, inputs, feedbacks_);
+  const CompressedOutcome first = runCompressed(call, comms, inputs, feedbacks_);
+  const CompressedOutcome second = runCompressed(call, comms, inputs, feedbacks_);
   EXPECT_FALSE(first.recv[0] == second.recv[0]) << "feedback changes something";
   std::vector<Bytes> broken = inputs;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(broken[1].data() + 80, &nan, sizeof nan);
-  const Outcome third = run(call, comms, broken, feedbacks_);
+  const CompressedOutcome third = runCompressed(call, comms, broken, feedbacks_);
   for (const rondoCompressionReport_t& report : third.reports) {
     EXPECT_EQ(report.nonFinite, 1);
     EXPECT_EQ(report.feedbackReset, 1);
   }
-  const Outcome fourth = run(call, comms, inputs, feedbacks_);
+  const CompressedOutcome fourth = runCompressed(call, comms, inputs, feedbacks_);
   EXPECT_TRUE(fourth.recv[0] == first.recv[0]) << "as from the beginning";
   EXPECT_EQ(fourth.reports[0].feedbackReset, 0);
 }
 
 TEST_F(Feedback, BeginsAnewWithACallOfAnotherShape) {
   const Communicators comms(settingsOf(2));
-  const Call call{.count = 400};
-  Call other = call;
+  const CompressedCall call{.count = 400};
+  CompressedCall other = call;
   other.tensors = {100, 300};
   const std::vector<Bytes> inputs = randomInputs(call, 2);
   make(2);
-  const Outcome first = run(call, comms, inputs, feedbacks_);
-  const Outcome rebuilt = run(other, comms, inputs, feedbacks_);
+  const CompressedOutcome first = runCompressed(call, comms, inputs, feedbacks_);
+  const CompressedOutcome rebuilt = runCompressed(other, comms, inputs, feedbacks_);
   EXPECT_EQ(rebuilt.reports[1].feedbackReset, 1);
-  const Outcome back = run(call, comms, inputs, feedbacks_);
+  const CompressedOutcome back = runCompressed(call, comms, inputs, feedbacks_);
   EXPECT_EQ(back.reports[1].feedbackReset, 1);
   EXPECT_TRUE(back.recv[0] == first.recv[0]);
   EXPECT_EQ(rondoErrorFeedbackReset(feedbacks_[0]), rondoSuccess);
   EXPECT_EQ(rondoErrorFeedbackReset(feedbacks_[1]), rondoSuccess);
-  EXPECT_TRUE(run(call, comms, inputs, feedbacks_).recv[0] == first.recv[0]);
+  EXPECT_TRUE(runCompressed(call, comms, inputs, feedbacks_).recv[0] == first.recv[0]);
 }
 
 TEST_F(Feedback, GoesOnFromWhatWasSaved) {
   const Communicators comms(settingsOf(2));
-  const Call call{.count = 700};
+  const CompressedCall call{.count = 700};
   make(4);
   const std::vector<rondoErrorFeedback_t> original(feedbacks_.begin(), feedbacks_.begin() + 2);
   const std::vector<rondoErrorFeedback_t> copies(feedbacks_.begin() + 2, feedbacks_.end());
   for (unsigned step = 1; step < 4; ++step)
-    run(call, comms, randomInputs(call, 2, step), original);
+    runCompressed(call, comms, randomInputs(call, 2, step), original);
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    const Bytes saved = save(original[rank]);
+    const Bytes saved = savedOf(original[rank]);
     ASSERT_EQ(rondoErrorFeedbackLoad(copies[rank], saved.data(), saved.size()), rondoSuccess);
   }
   const std::vector<Bytes> inputs = randomInputs(call, 2, 9);
-  const Outcome resumed = run(call, comms, inputs, copies);
+  const CompressedOutcome resumed = runCompressed(call, comms, inputs, copies);
   EXPECT_EQ(resumed.reports[0].feedbackReset, 0);
-  EXPECT_TRUE(resumed.recv[1] == run(call, comms, inputs, original).recv[1]);
-  EXPECT_FALSE(resumed.recv[1] == run(call, comms, inputs).recv[1]);
+  EXPECT_TRUE(resumed.recv[1] == runCompressed(call, comms, inputs, original).recv[1]);
+  EXPECT_FALSE(resumed.recv[1] == runCompressed(call, comms, inputs).recv[1]);
 }
 
 TEST_F(Feedback, RefusesBytesThatAreNotWhatWasSaved) {
   const Communicators comms(settingsOf(2));
-  const Call call{.count = 50};
+  const CompressedCall call{.count = 50};
   make(2);
-  run(call, comms, randomInputs(call, 2), feedbacks_);
-  const Bytes saved = save(feedbacks_[0]);
+  runCompressed(call, comms, randomInputs(call, 2), feedbacks_);
+  const Bytes saved = savedOf(feedbacks_[0]);
   const auto load = [&](const Bytes& bytes) {
     return rondoErrorFeedbackLoad(feedbacks_[0], bytes.data(), bytes.size());
   };
@@ -637,7 +487,7 @@ TEST_F(Feedback, RefusesBytesThatAreNotWhatWasSaved) {
   newer[8] = std::byte{2};
   EXPECT_EQ(load(newer), rondoInvalidArgument);
   EXPECT_THAT(rondoGetLastError(nullptr), HasSubstr("version 2 of its format"));
-  EXPECT_TRUE(save(feedbacks_[0]) == saved) << "unchanged by what was refused";
+  EXPECT_TRUE(savedOf(feedbacks_[0]) == saved) << "unchanged by what was refused";
   EXPECT_EQ(load(saved), rondoSuccess);
   std::size_t size = 0;
   Bytes small(saved.size() - 1);
@@ -652,26 +502,28 @@ class Refusals : public ::testing::Test {
  protected:
   Refusals() : comms_(settingsOf(1)) {}
 
-  void expectRefused(rondoResult_t result, const std::string& text, const Call& call = kPlain) {
+  void expectRefused(rondoResult_t result,
+                     const std::string& text,
+                     const CompressedCall& call = kPlain) {
     expectRefused(result, text, call, howOf(call));
   }
 
   void expectRefused(rondoResult_t result,
                      const std::string& text,
-                     const Call& call,
+                     const CompressedCall& call,
                      const rondoCompression_t& how) {
     std::vector<double> data(100);
     EXPECT_EQ(issue(call, data.data(), data.data(), how, comms_[0]), result) << text;
     EXPECT_THAT(rondoGetLastError(comms_[0]), HasSubstr(text));
   }
 
-  static inline const Call kPlain{.count = 100};
+  static inline const CompressedCall kPlain{.count = 100};
 
   Communicators comms_;
 };
 
 TEST_F(Refusals, NameWhatIsWrong) {
-  Call call = kPlain;
+  CompressedCall call = kPlain;
   call.type = DataType::kInt32;
   expectRefused(rondoInvalidArgument, "type int32 cannot be compressed", call);
   call = kPlain;
@@ -769,11 +621,13 @@ TEST(Compressed, SlotsThatAreTooSmallAreNamed) {
 }
 
 /// Two ranks that compress differently, in threads of streams, since each waits for the other.
-void expectMismatch(const Call& one, const Call& other, const std::string& text) {
+void expectMismatch(const CompressedCall& one,
+                    const CompressedCall& other,
+                    const std::string& text) {
   const Communicators comms(settingsOf(2));
   std::vector<std::vector<float>> data(2, std::vector<float>(one.count));
   std::vector<Stream> streams(2);
-  const Call* const calls[] = {&one, &other};
+  const CompressedCall* const calls[] = {&one, &other};
   for (std::size_t rank = 0; rank < 2; ++rank) {
     ASSERT_EQ(issue(*calls[rank], data[rank].data(), data[rank].data(), howOf(*calls[rank]),
                     comms[static_cast<int>(rank)], streams[rank]),
@@ -786,14 +640,14 @@ void expectMismatch(const Call& one, const Call& other, const std::string& text)
 }
 
 TEST(Compressed, RanksThatCompressDifferentlyAreTold) {
-  const Call call{.count = 2000};
-  Call codec = call;
+  const CompressedCall call{.count = 2000};
+  CompressedCall codec = call;
   codec.codec = Codec::kBfloat16;
   expectMismatch(call, codec, "compressed bf16");
-  Call blocks = call;
+  CompressedCall blocks = call;
   blocks.blockElems = 512;
   expectMismatch(call, blocks, "with other blocks or tensors");
-  Call tensors = call;
+  CompressedCall tensors = call;
   tensors.tensors = {1000, 1000};
   expectMismatch(call, tensors, "with other blocks or tensors");
 }

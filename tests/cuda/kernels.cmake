@@ -85,7 +85,7 @@ rondo_add_test(cuda_device_messages_test LABELS cuda_emulated TIMEOUT 300
 
 rondo_add_test(cuda_device_compressed_test LABELS cuda_emulated TIMEOUT 300
   SOURCES device_compressed_test.cc driver_double/device_image.cc
-  LIBRARIES rondo_driver_double rondo_static GTest::gmock)
+  LIBRARIES rondo_driver_double rondo_collective_harness GTest::gmock)
 # Every other one of its tests: of each kind those with three ranks, and with ranks that share devices.
 if(RONDO_SANITIZE)
   set_property(TEST cuda_device_compressed_test APPEND PROPERTY ENVIRONMENT
